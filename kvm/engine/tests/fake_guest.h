@@ -125,6 +125,13 @@ enum lwp_exc_kind boundary(u64 rip, bool entered);
 		cr_expect(eq(u64, exc.fault.addr, at)); \
 	} while (0)
 
+/* The counter of an EventId after the call. */
+#define expect_counter(call, event_id, wanted)                            \
+	do {                                                              \
+		call;                                                     \
+		cr_expect(eq(i32, eng.st.counter[(event_id)-1], wanted)); \
+	} while (0)
+
 /* LLWPCB or SLWPCB, which works and has this result. */
 #define expect_result(call, value)                 \
 	do {                                       \

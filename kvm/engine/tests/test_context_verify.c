@@ -228,10 +228,8 @@ Test(context_verify, the_ip_filter_is_known_again_at_once)
 	lwp_ctx_park(&table, &eng, 0, 0);
 	expect_found(RESUMED);
 	cr_expect(not(lwp_boundary_wanted(&eng, 0x400100, true)));
-	step(0x400000);
-	cr_expect(eq(i32, eng.st.counter[1], 5));
-	step(0x400100);
-	cr_expect(eq(i32, eng.st.counter[1], 4));
+	expect_counter(step(0x400000), 2, 5);
+	expect_counter(step(0x400100), 2, 4);
 }
 
 /* A live image from outside comes without the constant fields. */

@@ -68,12 +68,9 @@ Test(count, budget_is_the_number_of_the_event_that_is_due) /* 43724-703 */
 Test(count, more_than_the_budget_allows_is_dropped) /* 43724-822 */
 {
 	start_profile(LWP_REV_43724, 2, 99, 4);
-	lwp_count(&eng, LWP_KIND_IRE, 5);
-	cr_expect(eq(i32, eng.st.counter[1], 0));
-	lwp_count(&eng, LWP_KIND_IRE, ~(u64)0);
-	cr_expect(eq(i32, eng.st.counter[1], 0));
-	lwp_count(&eng, LWP_KIND_BRE, 5);
-	cr_expect(eq(i32, eng.st.counter[2], 0));
+	expect_counter(lwp_count(&eng, LWP_KIND_IRE, 5), 2, 0);
+	expect_counter(lwp_count(&eng, LWP_KIND_IRE, ~(u64)0), 2, 0);
+	expect_counter(lwp_count(&eng, LWP_KIND_BRE, 5), 3, 0);
 }
 
 Test(count, bulk_and_single_steps_agree) /* 43724-703 */
@@ -243,8 +240,7 @@ Test(count, data_cache_miss_records) /* 43724-511, 43724-512, 43724-719, 2007-50
 	cr_expect(eq(u32, get32(RING + 4), 300));
 	cr_expect(eq(u64, record(0).address, 0x400000));
 	cr_expect(eq(u64, record(0).data2, 0x7000f8));
-	step(0x400004); /* without a miss */
-	cr_expect(eq(i32, eng.st.counter[3], 9));
+	expect_counter(step(0x400004), 4, 9); /* without a miss */
 	caps.ecx_features &= ~LWP_ECX_DATA_ADDRESS;
 	caps.latency_rnd = 4;
 	start_engine(true, LWP_DELIVERY_EXACT);

@@ -33,8 +33,7 @@ Test(counted, what_a_block_loses_stays_counted)
 	lwp_engine_write_cbaddr(&eng, 0); /* nothing is flushed */
 	lwp_engine_reset(&eng, true, 0);
 	enable(BLOCK);
-	steps(0x400000, 12);
-	cr_expect(eq(i32, eng.st.counter[1], 87));
+	expect_counter(steps(0x400000, 12), 2, 87);
 	cr_expect(eq(u64, counted(IRE), 42));
 }
 

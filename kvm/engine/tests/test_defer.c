@@ -116,14 +116,12 @@ Test(defer, base_ip_and_limit_ip_are_read_again_before_anything_counts) /* 43724
 {
 	ip_filtered_from_outside();
 	cr_expect(eq(u64, lwp_budget(&eng, LWP_KIND_IRE), LWP_BUDGET_NEVER));
-	step(0x400100); /* the source forgot the boundary: not counted, but loaded by it now */
-	cr_expect(eq(i32, eng.st.counter[1], 5));
+	/* The source forgot the boundary: not counted, but loaded by it now. */
+	expect_counter(step(0x400100), 2, 5);
 	cr_expect(eng.ip_valid);
 	step(0x400000);
-	step(0x400200);
-	cr_expect(eq(i32, eng.st.counter[1], 5));
-	step(0x400100);
-	cr_expect(eq(i32, eng.st.counter[1], 4));
+	expect_counter(step(0x400200), 2, 5);
+	expect_counter(step(0x400100), 2, 4);
 	cr_expect(eq(int, guest.writes, 0));
 }
 

@@ -78,8 +78,7 @@ Test(deliver, the_program_runs_and_counts_meanwhile) /* 43724-816 */
 	expect_exc(ring_faults(9), PF);
 	cr_expect(eq(i32, eng.st.counter[1], 9)); /* the reload stays done */
 	cr_expect(eq(u64, lwp_budget(&eng, LWP_KIND_IRE), 10));
-	steps(0x600000, 9);
-	cr_expect(eq(i32, eng.st.counter[1], 0));
+	expect_counter(steps(0x600000, 9), 2, 0);
 	cr_expect(eq(u64, eng.stats.faults, 1));
 }
 
@@ -95,10 +94,8 @@ Test(deliver, an_event_that_becomes_due_has_the_old_record_tried_again) /* 43724
 	cr_expect(eq(u64, eng.st.retry_rip, 0x600028));
 	/* It is due already: no further attempts, or a handler could not run. */
 	cr_expect(eq(u64, lwp_budget(&eng, LWP_KIND_IRE), LWP_BUDGET_NEVER));
-	steps(0x600028, 20);
-	cr_expect(eq(i32, eng.st.counter[1], -21));
-	lwp_count(&eng, LWP_KIND_IRE, 5);
-	cr_expect(eq(i32, eng.st.counter[1], -26));
+	expect_counter(steps(0x600028, 20), 2, -21);
+	expect_counter(lwp_count(&eng, LWP_KIND_IRE, 5), 2, -26);
 	cr_expect(eq(u64, eng.stats.faults, 2));
 	/* With the slot free again it takes the next eligible instruction, its overrun subtracted. */
 	set_permission(RING, P_READ | P_WRITE);
@@ -151,8 +148,7 @@ Test(deliver, a_missing_block_leaves_the_reload_to_be_done) /* 43724-708, 43724-
 	/* Its record has to wait, but it still counts. */
 	cr_expect(eq(u64, lwp_budget(&eng, LWP_KIND_IRE), LWP_BUDGET_NEVER));
 	steps(0x600000, 3);
-	lwp_count(&eng, LWP_KIND_IRE, 2);
-	cr_expect(eq(i32, eng.st.counter[1], -6));
+	expect_counter(lwp_count(&eng, LWP_KIND_IRE, 2), 2, -6);
 	cr_expect(eq(u64, eng.stats.faults, 1));
 	set_permission(BLOCK, P_READ | P_WRITE);
 	expect_exc(boundary(RIP + 4, true), NONE);
@@ -222,11 +218,9 @@ Test(deliver, the_interval_is_read_at_each_reload) /* 43724-304, 43724-419, 4372
 {
 	expect_exc(first_record(9), NONE);
 	put32(BLOCK + 136, 3);
-	steps(0x600000, 10);
-	cr_expect(eq(i32, eng.st.counter[1], 3));
+	expect_counter(steps(0x600000, 10), 2, 3);
 	put32(BLOCK + 136, 0x03fffff0); /* negative: the minimum */
-	steps(0x600000, 4);
-	cr_expect(eq(i32, eng.st.counter[1], 0));
+	expect_counter(steps(0x600000, 4), 2, 0);
 }
 
 Test(deliver, nothing_is_stored_in_a_shadow) /* 43724-715 */
@@ -345,8 +339,7 @@ Test(deliver, in_2007_the_counter_is_frozen_until_the_record_is_stored) /* 2007-
 	cr_expect(eq(u64, lwp_budget(&eng, LWP_KIND_IRE), LWP_BUDGET_NEVER));
 	cr_expect(eq(u64, lwp_budget(&eng, LWP_KIND_BRE), 9));
 	steps(0x600000, 20);
-	lwp_count(&eng, LWP_KIND_IRE, 7);
-	cr_expect(eq(i32, eng.st.counter[0], 0));
+	expect_counter(lwp_count(&eng, LWP_KIND_IRE, 7), 1, 0);
 	set_permission(RING, P_READ | P_WRITE);
 	expect_exc(boundary(RIP + 4, true), NONE);
 	cr_expect(eq(i32, eng.st.counter[0], 9));

@@ -36,12 +36,10 @@ Test(engine_msr, reset_in_os_leaves_nothing_available) /* 43724-108 */
 Test(engine_msr, a_cleared_cfg_bit_stops_its_event_at_once) /* 43724-208 */
 {
 	start_profile(LWP_REV_43724, 2, 9, 9);
-	steps(0x400000, 3);
-	cr_expect(eq(i32, eng.st.counter[1], 6));
+	expect_counter(steps(0x400000, 3), 2, 6);
 	cr_expect(lwp_engine_write_cfg(&eng, F_BRE));
 	cr_expect(eq(u64, lwp_budget(&eng, LWP_KIND_IRE), LWP_BUDGET_NEVER));
-	steps(0x400000, 20);
-	cr_expect(eq(i32, eng.st.counter[1], 6));
+	expect_counter(steps(0x400000, 20), 2, 6);
 	cr_expect(lwp_engine_write_cfg(&eng, F_BRE | F_IRE));
 	cr_expect(eq(u64, lwp_budget(&eng, LWP_KIND_IRE), 7));
 	steps(0x400000, 7);

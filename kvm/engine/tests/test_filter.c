@@ -58,10 +58,8 @@ Test(filter, no_branch_counts_while_the_event_is_not_active) /* 43724-723 */
 Test(filter, a_filtered_branch_does_not_count) /* 43724-722 */
 {
 	with_filters(LWP_REV_43724, 1u << 28);
-	branch(0x400000, LWP_BRANCH_CONDITIONAL, true, 0x400100);
-	cr_expect(eq(i32, eng.st.counter[2], 99));
-	branch(0x400000, LWP_BRANCH_RELATIVE, true, 0x400100);
-	cr_expect(eq(i32, eng.st.counter[2], 98));
+	expect_counter(branch(0x400000, LWP_BRANCH_CONDITIONAL, true, 0x400100), 3, 99);
+	expect_counter(branch(0x400000, LWP_BRANCH_RELATIVE, true, 0x400100), 3, 98);
 }
 
 Test(filter, prediction_filters_are_ignored) /* 43724-724 */
@@ -133,11 +131,9 @@ Test(filter, ip_filter_inverted) /* 43724-417, 43724-725 */
 	filter_ip(3u << 30, 0x400100, 0x4001ff);
 	profile(2, 99, 99);
 	step(0x400100);
-	step(0x4001ff);
-	cr_expect(eq(i32, eng.st.counter[1], 99));
+	expect_counter(step(0x4001ff), 2, 99);
 	step(0x4000ff);
-	step(0x400200);
-	cr_expect(eq(i32, eng.st.counter[1], 97));
+	expect_counter(step(0x400200), 2, 97);
 }
 
 Test(filter, ipi_alone_does_nothing) /* 43724-725 */
@@ -145,8 +141,7 @@ Test(filter, ipi_alone_does_nothing) /* 43724-725 */
 	put32(BLOCK + 36, 1u << 30);
 	profile(2, 99, 99);
 	cr_expect(not(lwp_ip_filtered(&eng)));
-	step(0x400100);
-	cr_expect(eq(i32, eng.st.counter[1], 98));
+	expect_counter(step(0x400100), 2, 98);
 }
 
 static bool miss_counted(u32 latency, u8 source)

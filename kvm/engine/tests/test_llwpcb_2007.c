@@ -108,8 +108,7 @@ Test(llwpcb_2007, the_earliest_of_duplicate_selectors_counts) /* 2007-403 */
 	cr_expect(eq(i32, eng.st.counter[0], 60));
 	cr_expect(eq(i32, eng.st.counter[1], 50));
 	cr_expect(eq(u32, get32(BLOCK + 56), 1u << 26 | 300));
-	steps(0x400000, 60);
-	cr_expect(eq(i32, eng.st.counter[0], 200));
+	expect_counter(steps(0x400000, 60), 1, 200);
 }
 
 /* 2007-207, 2007-302, 2007-303, 2007-605 */

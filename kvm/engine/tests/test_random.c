@@ -16,8 +16,7 @@ static void with_random(u32 random, u32 interval)
 static void expect_reload(u32 random, u32 interval, s32 wanted)
 {
 	with_random(random, interval);
-	step(0x400000);
-	cr_expect(eq(i32, eng.st.counter[1], wanted));
+	expect_counter(step(0x400000), 2, wanted);
 }
 
 TestSuite(random, .init = start_43724);
@@ -40,12 +39,10 @@ Test(random, depends_on_head_event_missed_and_block) /* 43724-709 */
 	with_random(15, 0x8000);
 	step(0x400000);
 	eng.st.counter[1] = 0;
-	step(0x400000); /* head 32: ...017fh */
-	cr_expect(eq(i32, eng.st.counter[1], 0x817f));
+	expect_counter(step(0x400000), 2, 0x817f); /* head 32: ...017fh */
 	with_random(15, 0x8000);
 	put64(BLOCK + 24, 1); /* MissedEvents 1: ...7cf2h */
-	step(0x400000);
-	cr_expect(eq(i32, eng.st.counter[1], 0xfcf2));
+	expect_counter(step(0x400000), 2, 0xfcf2);
 	start(LWP_REV_43724);
 	put32(BLOCK + 4, 0xf0000000 | RING_SIZE);
 	profile(3, 0x8000, 0);
@@ -54,8 +51,7 @@ Test(random, depends_on_head_event_missed_and_block) /* 43724-709 */
 	put32(BLOCK2 + 4, 0xf0000000 | RING_SIZE);
 	set_event(BLOCK2, 2, 0x8000, 0);
 	enable(BLOCK2); /* 506000h: ...4b15h */
-	step(0x400000);
-	cr_expect(eq(i32, eng.st.counter[1], 0xcb15));
+	expect_counter(step(0x400000), 2, 0xcb15);
 }
 
 Test(random, applies_to_lwpval) /* 43724-632 */
