@@ -73,13 +73,7 @@ static inline void expect_same_state(const struct lwp_state *a, const struct lwp
 	cr_expect(eq(u32, a->size, b->size));
 	cr_expect(eq(u8, a->random, b->random));
 	cr_expect(eq(u32, a->filters, b->filters));
-	cr_expect(eq(u8, a->pending.event_id, b->pending.event_id));
-	cr_expect(eq(u8, a->pending.core_id, b->pending.core_id));
-	cr_expect(eq(u16, a->pending.flags, b->pending.flags));
-	cr_expect(eq(u32, a->pending.data1, b->pending.data1));
-	cr_expect(eq(u64, a->pending.address, b->pending.address));
-	cr_expect(eq(u64, a->pending.data2, b->pending.data2));
-	cr_expect(eq(u64, a->pending.timestamp, b->pending.timestamp));
+	expect_same_record(&a->pending, &b->pending);
 	for (u32 i = 0; i < 8; i++)
 		cr_expect(eq(i32, a->counter[i], b->counter[i]));
 	cr_expect(eq(u64, a->cfg, b->cfg));

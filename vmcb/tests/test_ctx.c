@@ -162,14 +162,10 @@ Test(ctx, constants_of_a_43724_block)
 		block[i] = (u8)i;
 	memset(out, 0xaa, 64);
 	memset(expected, 0, 64);
-	for (u32 i = 0; i < 16; i++)
-		expected[i] = (u8)i; /* flags, size and random, base */
-	for (u32 i = 0; i < 8; i++)
-		expected[16 + i] = (u8)(32 + i); /* threshold, filters */
-	for (u32 i = 0; i < 16; i++)
-		expected[24 + i] = (u8)(40 + i); /* BaseIP, LimitIP */
-	for (u32 i = 0; i < 4; i++)
-		expected[40 + i] = (u8)(16 + i); /* head; missed events and tail are not constant */
+	memcpy(expected, block, 16); /* flags, size and random, base */
+	memcpy(expected + 16, block + 32, 8); /* threshold, filters */
+	memcpy(expected + 24, block + 40, 16); /* BaseIP, LimitIP */
+	memcpy(expected + 40, block + 16, 4); /* head; missed events and tail are not constant */
 	lwp_ctx_constants(&full, block, out);
 	cr_expect(eq(int, memcmp(out, expected, 64), 0));
 }

@@ -11,21 +11,22 @@ static const u8 branch_bytes[32] = {
 	0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, /* time stamp */
 };
 
+static const struct lwp_record branch = {
+	.event_id = 3,
+	.core_id = 5,
+	.flags = 0xe000,
+	.data1 = 0x12345678,
+	.address = 0x1234567890abcdef,
+	.data2 = 0x1122334455667788,
+	.timestamp = 0x0807060504030201,
+};
+
 Test(record, every_byte_has_its_place) /* 43724-501, 43724-504, 2007-501 */
 {
-	struct lwp_record rec = {
-		.event_id = 3,
-		.core_id = 5,
-		.flags = 0xe000,
-		.data1 = 0x12345678,
-		.address = 0x1234567890abcdef,
-		.data2 = 0x1122334455667788,
-		.timestamp = 0x0807060504030201,
-	};
 	u8 out[32];
 
 	memset(out, 0xaa, sizeof(out));
-	lwp_record_encode(&rec, out);
+	lwp_record_encode(&branch, out);
 	cr_expect(eq(int, memcmp(out, branch_bytes, 32), 0));
 }
 
@@ -34,13 +35,7 @@ Test(record, decode_reads_every_byte) /* 43724-501, 2007-501 */
 	struct lwp_record rec;
 
 	lwp_record_decode(branch_bytes, &rec);
-	cr_expect(eq(u8, rec.event_id, 3));
-	cr_expect(eq(u8, rec.core_id, 5));
-	cr_expect(eq(u16, rec.flags, 0xe000));
-	cr_expect(eq(u32, rec.data1, 0x12345678));
-	cr_expect(eq(u64, rec.address, 0x1234567890abcdef));
-	cr_expect(eq(u64, rec.data2, 0x1122334455667788));
-	cr_expect(eq(u64, rec.timestamp, 0x0807060504030201));
+	expect_same_record(&rec, &branch);
 }
 
 /* Bits 31, 30, 29, 28 of the first dword. */

@@ -7,6 +7,7 @@
 #define VMCB_TEST_H
 
 #include "lwp_cb.h"
+#include "lwp_record.h"
 #include "lwp_state.h"
 
 #include <criterion/criterion.h>
@@ -64,5 +65,16 @@ static const struct lwp_caps full07 = {
 	.features = 0x8000000e,
 	.ecx_features = 0xc0000020,
 };
+
+static inline void expect_same_record(const struct lwp_record *a, const struct lwp_record *b)
+{
+	cr_expect(eq(u8, a->event_id, b->event_id));
+	cr_expect(eq(u8, a->core_id, b->core_id));
+	cr_expect(eq(u16, a->flags, b->flags));
+	cr_expect(eq(u32, a->data1, b->data1));
+	cr_expect(eq(u64, a->address, b->address));
+	cr_expect(eq(u64, a->data2, b->data2));
+	cr_expect(eq(u64, a->timestamp, b->timestamp));
+}
 
 #endif
