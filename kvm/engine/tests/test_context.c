@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The table of contexts: keys, parking, finding, taking over, evicting (docs/design.md#contexts). */
-#include "fake_guest.h"
-#include "lwp_context.h"
+#include "fake_contexts.h"
 
 #define ROOM 4
-
-static u64 table_memory[512];
-static struct lwp_ctx_table table;
-static s32 holder;
 
 static const struct lwp_ctx_key key_a = { .cr3 = 0x1000, .thread = 0x7f0000000000 };
 static const struct lwp_ctx_key key_b = { .cr3 = 0x1000, .thread = 0x7f0000001000 };
@@ -18,19 +13,7 @@ static void start_table(void)
 	start(LWP_REV_43724);
 	set_event(BLOCK, 2, 9, 9);
 	set_event(BLOCK2, 2, 99, 50);
-	lwp_ctx_table_init(&table, table_memory, ROOM, 1);
-}
-
-static bool create(u64 block, s32 cpu, const struct lwp_ctx_key *key)
-{
-	enable(block);
-	return lwp_ctx_create(&table, &eng, cpu, key);
-}
-
-static enum lwp_ctx_found find(s32 cpu, const struct lwp_ctx_key *key)
-{
-	holder = -5;
-	return lwp_ctx_find(&table, &eng, cpu, key, &holder);
+	empty_table(ROOM);
 }
 
 TestSuite(context, .init = start_table);

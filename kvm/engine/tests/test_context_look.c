@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Collection: contexts whose program is gone leave the table (docs/design.md#contexts). */
-#include "fake_guest.h"
+#include "fake_contexts.h"
 #include "lwp_context_look.h"
 
 #define AGE 10000 /* ms */
@@ -11,8 +11,6 @@
 #define P 1u
 #define U 4u
 
-static u64 table_memory[512];
-static struct lwp_ctx_table table;
 static u8 tables[4 * 0x1000];
 static bool host_swapped;
 static struct lwp_ctx_look l; /* the last look */
@@ -63,9 +61,8 @@ static void parked(u32 rev)
 	make_tables();
 	make_block(BLOCK, RING + PAGE - 16);
 	set_event(BLOCK, rev == LWP_REV_2007 ? 1 : 2, 9, 0);
-	lwp_ctx_table_init(&table, table_memory, 2, 1);
-	enable(BLOCK);
-	cr_assert(lwp_ctx_create(&table, &eng, 0, &key));
+	empty_table(2);
+	cr_assert(create(BLOCK, 0, &key));
 	steps(0x400000, 1);
 	expect_head(32);
 	lwp_ctx_park(&table, &eng, 0, 1000);
@@ -163,9 +160,7 @@ Test(context_look, due_at_once_when_the_clock_went_back)
 
 Test(context_look, what_is_live_is_never_due)
 {
-	s32 holder;
-
-	cr_expect(eq(int, lwp_ctx_find(&table, &eng, 0, &key, &holder), LWP_CTX_RESUMED));
+	cr_expect(eq(int, find(0, &key), LWP_CTX_RESUMED));
 	cr_expect(not(collect(1000 + 100 * AGE)));
 	/* Parked again: its age begins again. */
 	lwp_ctx_park(&table, &eng, 0, 50000);
@@ -224,10 +219,8 @@ Test(context_look, the_hour_begins_anew_when_the_memory_was_there)
 /* The program runs on another vCPU between look and verdict. */
 Test(context_look, what_was_resumed_meanwhile_stays) /* 43724-905 */
 {
-	s32 holder;
-
 	cr_assert(lwp_ctx_due(&table, 1000 + AGE, &l));
-	cr_assert(eq(int, lwp_ctx_find(&table, &eng, 0, &key, &holder), LWP_CTX_RESUMED));
+	cr_assert(eq(int, find(0, &key), LWP_CTX_RESUMED));
 	lwp_ctx_looked(&table, 1000 + AGE, &l, LWP_CTX_GOES);
 	cr_expect(lwp_ctx_live(&table, &eng, 0) != NULL);
 	lwp_ctx_park(&table, &eng, 0, 1000 + AGE);
@@ -283,8 +276,7 @@ Test(context_look, what_was_emptied_and_filled_meanwhile_is_searched_again) /* 4
 	search();
 	lwp_ctx_table_reset(&table);
 	expect_claim(&eng, 0, INTACT, AGAIN);
-	enable(BLOCK);
-	cr_assert(lwp_ctx_create(&table, &eng, 0, &key));
+	cr_assert(create(BLOCK, 0, &key));
 	lwp_ctx_park(&table, &eng, 0, 2000);
 	expect_claim(&eng, 0, CHANGED, AGAIN);
 	cr_expect(lwp_ctx_any(&table));

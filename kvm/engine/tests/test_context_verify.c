@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* A parked context is used only where block and last record are intact (43724-904). */
-#include "fake_guest.h"
-#include "lwp_context.h"
-
-static u64 table_memory[512];
-static struct lwp_ctx_table table;
+#include "fake_contexts.h"
 
 static const struct lwp_ctx_key key = { .cr3 = 0x1000, .thread = 0x7f0000000000 };
 
 /* BLOCK, as it is now, gets a context in an empty table. */
-static void create(void)
+static void create_only(void)
 {
-	lwp_ctx_table_init(&table, table_memory, 4, 1);
-	enable(BLOCK);
-	cr_assert(lwp_ctx_create(&table, &eng, 0, &key));
+	empty_table(4);
+	cr_assert(create(BLOCK, 0, &key));
 }
 
 /* Two records are stored (the second at ring offset 32), then the context is parked. */
@@ -25,21 +20,14 @@ static void parked(u32 rev)
 	set_event(BLOCK, ire, 9, 0);
 	put32(BLOCK + 32, 512);
 	put32(BLOCK + 36, 1u << 28);
-	create();
+	create_only();
 	steps(0x400000, 11);
 	expect_head(64);
 	guest.writes = 0;
 	lwp_ctx_park(&table, &eng, 0, 0);
 }
 
-static enum lwp_ctx_found find(void)
-{
-	s32 holder;
-
-	return lwp_ctx_find(&table, &eng, 0, &key, &holder);
-}
-
-#define expect_found(what) cr_expect(eq(int, find(), LWP_CTX_##what))
+#define expect_found(what) cr_expect(eq(int, find(0, &key), LWP_CTX_##what))
 
 static void parked_43724(void)
 {
@@ -110,8 +98,7 @@ Test(context_verify, the_last_record_of_another_context_is_not_its_own)
 	static const struct lwp_ctx_key other = { .cr3 = 0x2000 };
 
 	set_event(BLOCK2, 2, 9, 0);
-	enable(BLOCK2);
-	cr_assert(lwp_ctx_create(&table, &eng, 0, &other));
+	cr_assert(create(BLOCK2, 0, &other));
 	step(0x400000);
 	cr_expect(eq(u32, get32(BLOCK2 + 16), 32));
 	lwp_ctx_park(&table, &eng, 0, 0);
@@ -125,7 +112,7 @@ Test(context_verify, in_a_full_ring_the_last_record_is_at_the_head) /* 43724-904
 	start(LWP_REV_43724);
 	set_event(BLOCK, 2, 0, 0);
 	put32(BLOCK + 64, 64);
-	create();
+	create_only();
 	steps(0x400000, 3);
 	expect_missed(2);
 	lwp_ctx_park(&table, &eng, 0, 0);
@@ -138,7 +125,7 @@ Test(context_verify, in_a_full_ring_the_last_record_is_at_the_head) /* 43724-904
 Test(context_verify, before_the_first_record_only_the_block_is_compared)
 {
 	start(LWP_REV_43724);
-	create();
+	create_only();
 	lwp_ctx_park(&table, &eng, 0, 0);
 	set_permission(RING, 0);
 	expect_found(RESUMED);
@@ -207,7 +194,7 @@ Test(context_verify, a_block_that_is_not_read_yet_has_nothing_to_compare)
 {
 	start(LWP_REV_2007);
 	set_event(BLOCK, 1, 9, 5);
-	lwp_ctx_table_init(&table, table_memory, 4, 1);
+	empty_table(4);
 	lwp_engine_defer(&eng, BLOCK);
 	cr_assert(lwp_ctx_create(&table, &eng, 0, &key));
 	lwp_ctx_park(&table, &eng, 0, 0);
@@ -224,7 +211,7 @@ Test(context_verify, the_ip_filter_is_known_again_at_once)
 	start(LWP_REV_43724);
 	filter_ip(1u << 31, 0x400100, 0x4001ff);
 	set_event(BLOCK, 2, 9, 5);
-	create();
+	create_only();
 	lwp_ctx_park(&table, &eng, 0, 0);
 	expect_found(RESUMED);
 	cr_expect(not(lwp_boundary_wanted(&eng, 0x400100, true)));

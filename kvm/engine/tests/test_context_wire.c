@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The context table on the wire (docs/design.md#migration). */
-#include "fake_guest.h"
-#include "lwp_context.h"
+#include "fake_contexts.h"
 
-static u64 table_memory[512];
-static struct lwp_ctx_table table;
 static u8 wire[4 * LWP_CTX_ENTRY_SIZE];
 static u32 bad;
 
@@ -17,14 +14,12 @@ static void two_parked(void)
 	start(LWP_REV_43724);
 	set_event(BLOCK, 2, 9, 0);
 	set_event(BLOCK2, 2, 99, 50);
-	lwp_ctx_table_init(&table, table_memory, 3, 1);
-	enable(BLOCK);
-	cr_assert(lwp_ctx_create(&table, &eng, 0, &key_a));
+	empty_table(3);
+	cr_assert(create(BLOCK, 0, &key_a));
 	steps(0x400000, 10);
 	cr_assert(retire_at(0x400100));
 	lwp_ctx_park(&table, &eng, 0, 0);
-	enable(BLOCK2);
-	cr_assert(lwp_ctx_create(&table, &eng, 0, &key_b));
+	cr_assert(create(BLOCK2, 0, &key_b));
 	steps(0x500000, 5);
 	lwp_ctx_park(&table, &eng, 0, 0);
 }
@@ -34,7 +29,7 @@ TestSuite(context_wire, .init = two_parked);
 Test(context_wire, an_empty_table_is_no_bytes)
 {
 	start(LWP_REV_43724);
-	lwp_ctx_table_init(&table, table_memory, 3, 1);
+	empty_table(3);
 	cr_expect(eq(sz, lwp_ctx_save(&table, &caps, wire, 0), 0));
 	cr_expect(lwp_ctx_load(&table, &caps, wire, 0, 0, &bad) == NULL);
 }
@@ -52,43 +47,38 @@ Test(context_wire, the_size_is_asked_first)
 
 Test(context_wire, programs_go_on_where_they_were)
 {
-	s32 holder;
-
 	lwp_ctx_save(&table, &caps, wire, sizeof(wire));
 	start_engine(true, LWP_DELIVERY_EXACT); /* another host */
 	memset(table_memory, 0xff, sizeof(table_memory));
-	lwp_ctx_table_init(&table, table_memory, 3, 1);
+	empty_table(3);
 	cr_expect(lwp_ctx_load(&table, &caps, wire, 480, 0, &bad) == NULL);
 	cr_expect(eq(u32, table.used, 2));
-	cr_expect(eq(int, lwp_ctx_find(&table, &eng, 1, &key_a, &holder), LWP_CTX_RESUMED));
+	cr_expect(eq(int, find(1, &key_a), LWP_CTX_RESUMED));
 	cr_expect(eq(u64, eng.st.cfg, 0x6000007e));
 	expect_exc(boundary(0x400104, true), NONE);
 	expect_head(64);
 	cr_expect(eq(u64, record(1).address, 0x400100));
 	lwp_ctx_park(&table, &eng, 1, 0);
-	cr_expect(eq(int, lwp_ctx_find(&table, &eng, 1, &key_b, &holder), LWP_CTX_RESUMED));
+	cr_expect(eq(int, find(1, &key_b), LWP_CTX_RESUMED));
 	cr_expect(eq(i32, eng.st.counter[1], 45));
 }
 
 Test(context_wire, verification_travels)
 {
-	s32 holder;
-
 	lwp_ctx_save(&table, &caps, wire, sizeof(wire));
 	cr_expect(lwp_ctx_load(&table, &caps, wire, 480, 0, &bad) == NULL);
 	put64(RING + 8, 0); /* the last record */
 	put32(BLOCK2 + 32, 32); /* a constant field */
-	cr_expect(eq(int, lwp_ctx_find(&table, &eng, 1, &key_a, &holder), LWP_CTX_NONE));
-	cr_expect(eq(int, lwp_ctx_find(&table, &eng, 1, &key_b, &holder), LWP_CTX_NONE));
+	cr_expect(eq(int, find(1, &key_a), LWP_CTX_NONE));
+	cr_expect(eq(int, find(1, &key_b), LWP_CTX_NONE));
 	cr_expect(eq(u64, table.stats.dropped, 2));
 }
 
 Test(context_wire, what_is_live_is_saved_and_stays_live)
 {
 	struct lwp_engine before;
-	s32 holder;
 
-	cr_expect(eq(int, lwp_ctx_find(&table, &eng, 1, &key_b, &holder), LWP_CTX_RESUMED));
+	cr_expect(eq(int, find(1, &key_b), LWP_CTX_RESUMED));
 	eng.st.counter[1] = 44;
 	before = eng;
 	lwp_ctx_refresh(&table, &eng, 1);
@@ -103,12 +93,10 @@ Test(context_wire, what_is_live_is_saved_and_stays_live)
 
 Test(context_wire, loading_replaces_the_table)
 {
-	s32 holder;
-
 	lwp_ctx_save(&table, &caps, wire, sizeof(wire));
 	cr_expect(lwp_ctx_load(&table, &caps, wire + 240, 240, 0, &bad) == NULL);
 	cr_expect(eq(u32, table.used, 1));
-	cr_expect(eq(int, lwp_ctx_find(&table, &eng, 0, &key_a, &holder), LWP_CTX_NONE));
+	cr_expect(eq(int, find(0, &key_a), LWP_CTX_NONE));
 }
 
 static const char *load(size_t size)

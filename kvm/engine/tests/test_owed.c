@@ -4,13 +4,9 @@
  * can be gathered (43724-823, 43724-824; docs/design.md#delivery). Instructions (EventId 2) have a period of 100,
  * branches (EventId 3) one of 20.
  */
-#include "fake_guest.h"
-#include "lwp_context.h"
+#include "fake_contexts.h"
 
 #define RIP 0x401000u
-
-static u64 table_memory[512];
-static struct lwp_ctx_table table;
 
 static const struct lwp_ctx_key key_a = { .cr3 = 0x1000, .thread = 1 };
 static const struct lwp_ctx_key key_b = { .cr3 = 0x1000, .thread = 2 };
@@ -424,7 +420,7 @@ Test(owed, without_a_callback_the_statistic_still_counts)
 static void park_a(void)
 {
 	begin(LWP_DELIVERY_EXACT);
-	lwp_ctx_table_init(&table, table_memory, 2, 1);
+	empty_table(2);
 	cr_assert(lwp_ctx_create(&table, &eng, 0, &key_a));
 	lwp_pass(&eng, LWP_KIND_IRE, 250, NULL);
 	lwp_ctx_park(&table, &eng, 0, 0);
@@ -434,8 +430,7 @@ static void park_a(void)
 Test(owed, the_next_context_owes_nothing) /* 43724-824 */
 {
 	park_a();
-	enable(BLOCK2);
-	cr_assert(lwp_ctx_create(&table, &eng, 0, &key_b));
+	cr_assert(create(BLOCK2, 0, &key_b));
 	/* As if an event had given way: due, and not late. */
 	eng.st.counter[1] = -101;
 	steps(RIP, 2);
@@ -445,10 +440,8 @@ Test(owed, the_next_context_owes_nothing) /* 43724-824 */
 
 Test(owed, a_context_owes_the_same_when_it_is_found_again) /* 43724-824 */
 {
-	s32 holder;
-
 	park_a();
-	cr_assert(eq(int, lwp_ctx_find(&table, &eng, 0, &key_a, &holder), LWP_CTX_RESUMED));
+	cr_assert(eq(int, find(0, &key_a), LWP_CTX_RESUMED));
 	steps(RIP, 2);
 	expect_record(1, 2, RIP + 4);
 	expect_latest(2, LWP_KIND_IRE, RIP + 4, 52);
