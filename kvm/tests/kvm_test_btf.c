@@ -248,8 +248,7 @@ TEST(the_host_has_no_btf_either)
 
 int main(int argc, char **argv)
 {
-	if (!parameter_is("lwp_source", "perf"))
-		skip_all("kvm-amd is not loaded with lwp_source=perf");
+	need_source("perf");
 	on = argc > 1 && !strcmp(argv[1], "on");
 	set_margin(MARGIN);
 	run_tests();

@@ -158,8 +158,7 @@ int main(int argc, char **argv)
 {
 	bool rnh = argc > 1 && !strcmp(argv[1], "rnh");
 
-	if (!parameter_is("lwp_source", "perf"))
-		skip_all("kvm-amd is not loaded with lwp_source=perf");
+	need_source("perf");
 	set_margin(2);
 	begin_loop(ROUNDS, 1, 0);
 	is(vm_leaf(vm, LWP_CPUID_LEAF)->edx & (LWP_F_CNH | LWP_F_RNH),

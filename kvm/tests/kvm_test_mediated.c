@@ -128,8 +128,7 @@ TEST(the_guests_own_counters_are_right)
 
 int main(void)
 {
-	if (!parameter_is("lwp_source", "perf"))
-		skip_all("kvm-amd is not loaded with lwp_source=perf");
+	need_source("perf");
 	if (!parameter_is("enable_mediated_pmu", "Y"))
 		skip_all("no mediated vPMU here");
 	run_tests();

@@ -370,8 +370,7 @@ static void sysenter_is_counted_around(u32 delivery, const char *what)
 
 int main(int argc, char **argv)
 {
-	if (!parameter_is("lwp_source", "perf"))
-		skip_all("kvm-amd is not loaded with lwp_source=perf");
+	need_source("perf");
 	known = argc > 1;
 	skid = known ? atoi(argv[1]) : 0;
 	period *= known ? 1 : LONG;

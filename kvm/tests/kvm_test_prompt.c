@@ -173,8 +173,7 @@ int main(void)
 		u32 period;
 	} runs[] = { { 5000, 1000 }, { 5000, 3000 }, { 1000, 10000 }, { 1000, 100000 } };
 
-	if (!parameter_is("lwp_source", "perf"))
-		skip_all("kvm-amd is not loaded with lwp_source=perf");
+	need_source("perf");
 	for (size_t i = 0; i < sizeof(runs) / sizeof(runs[0]); i++) {
 		samples(2, runs[i].periods, runs[i].period);
 		samples(3, runs[i].periods, runs[i].period);

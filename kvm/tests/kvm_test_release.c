@@ -43,8 +43,7 @@ static void profile(void)
 
 int main(void)
 {
-	if (!parameter_is("lwp_source", "perf"))
-		skip_all("kvm-amd is not loaded with lwp_source=perf");
+	need_source("perf");
 	probe(MADE, "perf_event_create_kernel_counter");
 	probe(GONE, "perf_event_release_kernel");
 	begin_delivery(profiled, profiled_end, 1, LWP_F_IRE | LWP_F_BRE);

@@ -169,8 +169,7 @@ TEST(a_row_that_is_wrong_changes_nothing)
 
 int main(int argc, char **argv)
 {
-	if (!parameter_is("lwp_source", "perf"))
-		skip_all("kvm-amd is not loaded with lwp_source=perf");
+	need_source("perf");
 	if (argc > 1 && !strcmp(argv[1], "far"))
 		return far_transfers();
 	read_parameter("lwp_row", base, sizeof(base));

@@ -216,8 +216,7 @@ TEST(filters_are_stepped)
 
 int main(void)
 {
-	if (!parameter_is("lwp_source", "fake"))
-		skip_all("kvm-amd is not loaded with lwp_source=fake");
+	need_source("fake");
 	ok(says("row", "instructions: stepped: lwp_source is not perf\n"),
 	   "what steps is not perf");
 	run_tests();

@@ -196,8 +196,7 @@ int main(int argc, char **argv)
 {
 	static const struct sched_param before_others = { .sched_priority = 1 };
 
-	if (!parameter_is("lwp_source", "perf"))
-		skip_all("kvm-amd is not loaded with lwp_source=perf");
+	need_source("perf");
 	if (sched_setscheduler(0, SCHED_FIFO, &before_others))
 		skip_all("no SCHED_FIFO");
 	known = argc > 1;

@@ -159,6 +159,7 @@ struct lwp_record ring_record(const struct vm *vm, u32 index);
  */
 void read_parameter(const char *name, char *to, size_t size);
 bool parameter_is(const char *name, const char *value);
+void need_source(const char *source); /* of kvm-amd: all is skipped without it */
 bool write_parameter(const char *name, const char *value);
 void set_parameter(const char *name, const char *value);
 /*

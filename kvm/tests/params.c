@@ -85,6 +85,12 @@ bool parameter_is(const char *name, const char *value)
 	return !strcmp(text, value);
 }
 
+void need_source(const char *source)
+{
+	if (!parameter_is("lwp_source", source))
+		skip_all("kvm-amd is not loaded with lwp_source=%s", source);
+}
+
 bool write_parameter(const char *name, const char *value)
 {
 	int fd = open_parameter(name, O_WRONLY);
