@@ -98,6 +98,13 @@ void run_to_end(void)
 		ok(false, "the program runs to its end");
 }
 
+void run_with(const u8 *from, const u8 *to, u32 delivery, u32 event, u32 period)
+{
+	begin_delivery(from, to, delivery, LWP_BIT(event));
+	event_each(event, period);
+	run_to_end();
+}
+
 u32 run_past(int stop, int other)
 {
 	u32 stops = 0;

@@ -36,6 +36,8 @@ void count_only(u32 event);
 /* How many of it have been counted since. */
 u32 count_of(u32 event);
 void run_to_end(void);
+/* begin_delivery(), event_each() and run_to_end(), with one event. */
+void run_with(const u8 *from, const u8 *to, u32 delivery, u32 event, u32 period);
 /* The same past stops of one kind and another; returns how many there were. */
 u32 run_past(int stop, int other);
 /* MissedEvents of the block. */

@@ -49,9 +49,7 @@ TEST(records_are_those_of_single_steps)
 /* The n-th branch is the JNZ of round n; the last one is not taken. */
 TEST(branches_that_are_due_do_not_pass)
 {
-	begin_loop(TURNS, 0, LWP_F_BRE);
-	event_each(3, PERIOD);
-	run_to_end();
+	run_loop(TURNS, 0, 3, PERIOD);
 	is(block_head(vm), 4, "4 records of 4,000 branches");
 	is(ring_record(vm, 2).data2, VM_CODE + 10, "the 3,000th is taken");
 	is(ring_record(vm, 3).flags, 0, "the 4,000th is not");
@@ -98,9 +96,7 @@ PROGRAM(pushf, "	mov $1000, %r8d\n"
 
 TEST(pushf_sees_no_tf)
 {
-	begin_delivery(pushf, pushf_end, 0, LWP_F_IRE);
-	event_each(2, PERIOD);
-	run_to_end();
+	run_with(pushf, pushf_end, 0, 2, PERIOD);
 	is(v->regs.r9 & TF, 0, "no TF in any image");
 	is(block_head(vm), 7, "7 records of 7,003 instructions");
 	is(block_counter(vm, 2), PERIOD - 1 - 3, "no count is lost");
@@ -199,9 +195,7 @@ static void what_was_not_trusted_comes_back(void)
 
 	read_parameter("lwp_row", row, sizeof(row));
 	set_parameter("lwp_row", "late=898/898/898/898/898/898,rate=1000");
-	begin_loop(TURNS, 0, LWP_F_IRE);
-	event_each(2, PERIOD);
-	run_to_end();
+	run_loop(TURNS, 0, 2, PERIOD);
 	first = vm_stat(v, "lwp_steps");
 	records = vm_stat(v, "lwp_records");
 	set_parameter("lwp_row", row);

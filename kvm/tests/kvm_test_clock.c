@@ -35,9 +35,7 @@ static bool all_in_loop(u32 event)
 
 static void a_record_each_so_many_core_clocks(u32 delivery)
 {
-	begin_loop(ROUNDS, delivery, LWP_F_CNH);
-	event_each(CNH, 5000);
-	run_to_end();
+	run_loop(ROUNDS, delivery, CNH, 5000);
 	is(block_head(vm), 12, "12 records of 60,001 clocks");
 	ok(all_in_loop(CNH), "each names an instruction of the loop");
 	is(block_counter(vm, CNH), 5000 - 1 - 1, "one clock of the next period");
@@ -62,9 +60,7 @@ static void reference_clocks_are_counted_beside_core_clocks(void)
 /* A period of 100: ten of them pass before the guest is stopped, nine are missed. */
 TEST(a_short_interval_does_not_stop_the_guest_more_often)
 {
-	begin_loop(ROUNDS, 1, LWP_F_CNH);
-	event_each(CNH, 100);
-	run_to_end();
+	run_loop(ROUNDS, 1, CNH, 100);
 	is(block_head(vm) + missed(), LOOP / 100, "records and MissedEvents");
 	ok(vm_stat(v, "lwp_counter_irqs") <= LOOP / CLOCKS_LEAST, "interrupts: %lu",
 	   vm_stat(v, "lwp_counter_irqs"));

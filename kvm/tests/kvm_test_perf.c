@@ -66,9 +66,7 @@ static void spared_steps(u32 records)
 
 TEST(exact_names_the_very_instruction)
 {
-	begin_loop(rounds, 0, LWP_F_IRE);
-	event_each(2, period);
-	run_to_end();
+	run_loop(rounds, 0, 2, period);
 	if (in_time())
 		COUNTED("each 5,000th of 60,001", 10, 13, 11, 10, 13, 11, 10, 13, 11, 10, 13, 11);
 	is(block_counter(vm, 2), period - 1 - 1, "one has been counted of the next period");
@@ -79,9 +77,7 @@ TEST(exact_names_the_very_instruction)
 /* The n-th branch is the JNZ of round n, at offset 13. */
 TEST(exact_branches_step_to_the_very_one)
 {
-	begin_loop(rounds, 0, LWP_F_BRE);
-	event_each(3, period);
-	run_to_end();
+	run_loop(rounds, 0, 3, period);
 	if (!in_time())
 		return;
 	COUNTED("each 5,000th of 20,000", 13, 13, 13, 13);
@@ -152,9 +148,7 @@ TEST(prompt_takes_one_interrupt_a_record)
 {
 	u32 stepped = 0, other = 0, i;
 
-	begin_loop(rounds, 1, LWP_F_IRE);
-	event_each(2, period);
-	run_to_end();
+	run_loop(rounds, 1, 2, period);
 	is(block_head(vm), 12, "12 records of 60,001 instructions");
 	is(block_counter(vm, 2), period - 1 - 1, "no count is lost");
 	is(vm_stat(v, "lwp_missed"), 0, "none is missed");
@@ -241,9 +235,7 @@ static void a_throttled_counter_loses_no_branch(void)
 static void an_overshoot_is_counted(void)
 {
 	set_margin(skid / 2);
-	begin_delivery(loop, loop_end, 0, LWP_F_IRE);
-	event_each(2, period);
-	run_to_end();
+	run_with(loop, loop_end, 0, 2, period);
 	is(block_head(vm), 12, "12 records");
 	is(vm_stat(v, "lwp_overshoots"), 12, "12 overshoots");
 	is(block_counter(vm, 2), period - 1 - 1, "no count is lost");
@@ -254,9 +246,7 @@ static void an_overshoot_is_counted(void)
 TEST(the_margin_is_found)
 {
 	set_margin(0);
-	begin_loop(rounds, 0, LWP_F_IRE);
-	event_each(2, rounds);
-	run_to_end();
+	run_loop(rounds, 0, 2, rounds);
 	/* Numbers 20,000, 40,000, 60,000 */
 	if (in_time())
 		COUNTED("each 20,000th", 10, 13, 11);

@@ -55,9 +55,7 @@ PROGRAM(exits, "	mov $600, %r8d\n"
  */
 static void far_transfers_in_excess_make_no_events(u32 delivery)
 {
-	begin_delivery(exits, exits_end, delivery, LWP_F_BRE);
-	event_each(3, PERIOD);
-	run_to_end();
+	run_with(exits, exits_end, delivery, 3, PERIOD);
 	ok(block_head(vm) <= 1, "600 branches: %u records", block_head(vm));
 	ok(block_counter(vm, 3) < PERIOD, "the counter is within the period: %u",
 	   block_counter(vm, 3));
@@ -91,9 +89,7 @@ static void branches_are_right(bool stepped)
 {
 	u64 steps;
 
-	begin_delivery(exits, exits_end, 0, LWP_F_BRE);
-	event_each(3, 100);
-	run_to_end();
+	run_with(exits, exits_end, 0, 3, 100);
 	steps = vm_stat(v, "lwp_steps");
 	COUNTED("each 100th of the loop's 600 branches", 18, 18, 18, 18, 18, 18);
 	is(block_counter(vm, 3), 99, "none is counted that was none");

@@ -22,19 +22,12 @@ PROGRAM(jumps, "	.rept 50\n"
 	       "1:	nop\n"
 	       "	.endr\n");
 
-static void start(const u8 *from, const u8 *to, u32 delivery, u32 event, u32 interval)
-{
-	begin_delivery(from, to, delivery, LWP_BIT(event));
-	event_each(event, interval + 1);
-	run_to_end();
-}
-
 /* Armed for 20 events of 30; late by 0, 3, 9 and 7: 10 to 1 steps are left. */
 TEST(exact_steps_the_margin)
 {
 	set_margin(10);
 	set_parameter("lwp_fake_skid", "0,3,9,7");
-	start(nops, nops_end, 0, 2, 29);
+	run_with(nops, nops_end, 0, 2, 30);
 	COUNTED("the very instructions", 34, 64, 94, 124, 154, 184);
 	is(block_counter(vm, 2), 9, "200 - 180 are 20 of the next 30");
 	is(vm_stat(v, "lwp_overshoots"), 0, "no overshoot");
@@ -50,7 +43,7 @@ TEST(exact_counts_an_overshoot_and_keeps_the_rate)
 {
 	set_margin(10);
 	set_parameter("lwp_fake_skid", "0,15");
-	start(nops, nops_end, 0, 2, 29);
+	run_with(nops, nops_end, 0, 2, 30);
 	/* 30; 65 + 1; 90; 90 + 20 + 15 + 1; 150; 185 + 1 */
 	COUNTED("every second one is late", 34, 70, 94, 130, 154, 190);
 	is(block_counter(vm, 2), 9, "200 - 180 are 20 of the next 30");
@@ -66,7 +59,7 @@ TEST(exact_counts_an_overshoot_and_keeps_the_rate)
 TEST(prompt_names_the_next_instruction_and_counts_what_it_skips)
 {
 	set_parameter("lwp_fake_skid", "4,70");
-	start(nops, nops_end, 1, 2, 29);
+	run_with(nops, nops_end, 1, 2, 30);
 	COUNTED("the instruction at the interrupt", 39, 135, 159, 205);
 	is(missed(), 2, "MissedEvents");
 	is(block_counter(vm, 2), 9, "the rest");
@@ -83,7 +76,7 @@ TEST(prompt_branches_name_the_next_branch)
 	struct lwp_record r;
 
 	set_parameter("lwp_fake_skid", "3");
-	start(jumps, jumps_end, 1, 3, 9);
+	run_with(jumps, jumps_end, 1, 3, 10);
 	COUNTED("the next branch", 38, 68, 98, 128);
 	r = ring_record(vm, 0);
 	is(r.data2, VM_CODE + 40, "its target");

@@ -107,6 +107,13 @@ void begin_loop(u32 rounds, u32 delivery, u32 events)
 	lwp_put32(vm->mem + VM_CODE + 6, rounds);
 }
 
+void run_loop(u32 rounds, u32 delivery, u32 event, u32 period)
+{
+	begin_loop(rounds, delivery, LWP_BIT(event));
+	event_each(event, period);
+	run_to_end();
+}
+
 void begin_mixed(u32 delivery, u32 events)
 {
 	begin_delivery(mixed, mixed_end, delivery, events);

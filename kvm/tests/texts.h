@@ -28,6 +28,8 @@ extern const u8 wrfsbase[], wrfsbase_end[];
 extern const u8 loop[], loop_end[];
 /* begin_delivery() with that loop, of so many turns. */
 void begin_loop(u32 rounds, u32 delivery, u32 events);
+/* The same to its end, with one event; see event_each(). */
+void run_loop(u32 rounds, u32 delivery, u32 event, u32 period);
 /* The place of its n-th instruction. */
 u64 loop_place(u32 n);
 
