@@ -20,10 +20,6 @@
 #include "processes.h"
 #include "remote.h"
 
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23
-#endif
-
 #define NO_SLOT UINT32_MAX
 
 enum task_state {
@@ -188,28 +184,17 @@ static int64_t want_space(struct injector *in, struct remote *r, pid_t pid)
 
 static uint32_t claim_slot(struct pool *pool, pid_t pid)
 {
-	for (uint32_t i = 0; i < pool->nr_slots; i++) {
-		uint32_t seen = __atomic_load_n(&pool->high_water, __ATOMIC_RELAXED);
-		uint64_t none = 0;
-
-		while (seen < i + 1 &&
-		       !__atomic_compare_exchange_n(&pool->high_water, &seen, i + 1, false,
-						    __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
-			;
-		if (__atomic_compare_exchange_n(&pool_slot(pool, i)->owner, &none,
-						pool_owner((uint32_t)pid, POOL_CLAIMED), false,
-						__ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+	for (uint32_t i = 0; i < pool->nr_slots; i++)
+		if (pool_claim(pool, i, (uint32_t)pid))
 			return i;
-	}
 	__atomic_fetch_add(&pool->threads_no_slot, 1, __ATOMIC_RELAXED);
 	return NO_SLOT;
 }
 
 static void set_state(struct pool *pool, uint32_t i, pid_t pid, enum pool_state state)
 {
-	uint64_t owner = state == POOL_FREE ? 0 : pool_owner((uint32_t)pid, state);
-
-	__atomic_store_n(&pool_slot(pool, i)->owner, owner, __ATOMIC_RELEASE);
+	__atomic_store_n(&pool_slot(pool, i)->owner, pool_owner((uint32_t)pid, state),
+			 __ATOMIC_RELEASE);
 }
 
 static void name_slot(struct pool_slot *slot, pid_t pid, pid_t tid)
@@ -232,13 +217,10 @@ static void fill_slot(struct injector *in, const struct task *task, const struct
 	struct pool *pool = in->s->pool;
 	struct pool_slot *slot = pool_slot(pool, task->slot);
 
-	slot->incarnation = __atomic_fetch_add(&pool->incarnations, 1, __ATOMIC_RELAXED);
-	slot->tid = (uint32_t)task->tid;
-	slot->flags = 0;
 	slot->guard_fd = -1;
-	slot->ring_address = space->pool + area_offset(pool, task->slot) + POOL_PAGE;
 	name_slot(slot, task->pid, task->tid);
-	pool_fill_block(pool, pool_block(pool, task->slot), slot);
+	pool_fill(pool, task->slot, (uint32_t)task->tid,
+		  space->pool + area_offset(pool, task->slot) + POOL_PAGE);
 }
 
 /* LWP that runs already is the program's own. */
@@ -280,7 +262,7 @@ static int64_t start_task(struct injector *in, struct task *task, bool by_exec)
 		task->slot = claim_slot(in->s->pool, task->pid);
 		started = task->slot != NO_SLOT && start_on_slot(in, &r, task, by_exec);
 		if (task->slot != NO_SLOT && !started) {
-			set_state(in->s->pool, task->slot, 0, POOL_FREE);
+			pool_release(in->s->pool, task->slot);
 			task->slot = NO_SLOT;
 		}
 	}

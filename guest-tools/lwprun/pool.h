@@ -13,10 +13,20 @@
 #ifndef LWPRUN_POOL_H
 #define LWPRUN_POOL_H
 
+#include <limits.h>
+#include <linux/futex.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "splitmix64.h"
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
 
 /* Environment: where the pool can be opened. */
 #define POOL_ENV "LWPRUN_POOL"
@@ -126,6 +136,40 @@ static inline struct pool_slot *pool_slot(struct pool *pool, uint32_t i)
 	return (struct pool_slot *)(void *)((char *)pool + pool->slots_offset) + i;
 }
 
+/* Slots that were ever taken. */
+static inline uint32_t pool_taken(const struct pool *pool)
+{
+	uint32_t taken = __atomic_load_n(&pool->high_water, __ATOMIC_SEQ_CST);
+
+	return taken < pool->nr_slots ? taken : pool->nr_slots;
+}
+
+/* For a process; false if it is somebody's. high_water first, so that lwprun never overlooks a claimed slot. */
+static inline bool pool_claim(struct pool *pool, uint32_t i, uint32_t pid)
+{
+	uint32_t seen = __atomic_load_n(&pool->high_water, __ATOMIC_RELAXED);
+	uint64_t none = 0;
+
+	while (seen <= i && !__atomic_compare_exchange_n(&pool->high_water, &seen, i + 1, false,
+							 __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+		;
+	return __atomic_compare_exchange_n(&pool_slot(pool, i)->owner, &none,
+					   pool_owner(pid, POOL_CLAIMED), false, __ATOMIC_SEQ_CST,
+					   __ATOMIC_RELAXED);
+}
+
+/* It is nobody's again. */
+static inline void pool_release(struct pool *pool, uint32_t i)
+{
+	__atomic_store_n(&pool_slot(pool, i)->owner, 0, __ATOMIC_RELEASE);
+}
+
+/* All that wait at a futex of the pool's. */
+static inline void pool_wake(uint32_t *word)
+{
+	syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
 /* The control block lies at the start of the area's first page. */
 static inline unsigned char *pool_block(struct pool *pool, uint32_t i)
 {
@@ -151,10 +195,16 @@ static inline uint32_t pool_first_counter(const struct pool *pool, uint64_t inca
 	return pool->counter_min + (uint32_t)(random % choices);
 }
 
-/* A control block, and the slot's initial counters, from the template and what the slot says. */
-static inline void pool_fill_block(const struct pool *pool, unsigned char *block,
-				   struct pool_slot *slot)
+/* A slot and its control block, from the template, for a thread that has the ring at this address. */
+static inline void pool_fill(struct pool *pool, uint32_t i, uint32_t tid, uint64_t ring_address)
 {
+	struct pool_slot *slot = pool_slot(pool, i);
+	unsigned char *block = pool_block(pool, i);
+
+	slot->incarnation = __atomic_fetch_add(&pool->incarnations, 1, __ATOMIC_RELAXED);
+	slot->tid = tid;
+	slot->flags = 0;
+	slot->ring_address = ring_address;
 	memcpy(block, pool->template, pool->block_size);
 	memcpy(block + pool->base_offset, &slot->ring_address, sizeof(slot->ring_address));
 	if (pool->unique_offset)

@@ -118,14 +118,6 @@ struct process *process_attach(struct supervisor *s, pid_t pid, bool by_exec, ui
 
 /* ---- Living --------------------------------------------------------------------------------- */
 
-/* Slots that were ever taken. */
-static uint32_t nr_slots(const struct supervisor *s)
-{
-	uint32_t taken = __atomic_load_n(&s->pool->high_water, __ATOMIC_SEQ_CST);
-
-	return taken < s->pool->nr_slots ? taken : s->pool->nr_slots;
-}
-
 /* State of slot i if it is the process's, else POOL_FREE. */
 static enum pool_state state_of(const struct supervisor *s, const struct process *process,
 				uint32_t i)
@@ -140,7 +132,7 @@ static enum pool_state state_of(const struct supervisor *s, const struct process
 static void for_slots(struct supervisor *s, const struct process *process,
 		      void (*what)(struct supervisor *s, uint32_t i))
 {
-	for (uint32_t i = 0; i < nr_slots(s); i++)
+	for (uint32_t i = 0; i < pool_taken(s->pool); i++)
 		if (state_of(s, process, i) > POOL_CLAIMED)
 			what(s, i);
 }
@@ -154,7 +146,7 @@ static void drain(struct supervisor *s, uint32_t i)
 /* A thread of the process that lives, as far as is known. */
 static pid_t living_thread(const struct supervisor *s, const struct process *process)
 {
-	for (uint32_t i = 0; i < nr_slots(s); i++)
+	for (uint32_t i = 0; i < pool_taken(s->pool); i++)
 		if (state_of(s, process, i) == POOL_LIVE)
 			return (pid_t)pool_slot(s->pool, i)->tid;
 	return process->pid;
@@ -236,7 +228,7 @@ static uint32_t how_ended(const struct supervisor *s, const struct process *proc
 {
 	if (process->replaced)
 		return LWPDATA_END_UNFOLLOWED;
-	for (uint32_t i = 0; i < nr_slots(s); i++)
+	for (uint32_t i = 0; i < pool_taken(s->pool); i++)
 		if (state_of(s, process, i) == POOL_EXECING)
 			return LWPDATA_END_UNFOLLOWED;
 	return LWPDATA_END_EXIT;
@@ -246,7 +238,7 @@ static uint32_t how_ended(const struct supervisor *s, const struct process *proc
 static void release_slot(struct supervisor *s, uint32_t i)
 {
 	__atomic_store_n(&pool_slot(s->pool, i)->request, POOL_REQUEST_NONE, __ATOMIC_RELEASE);
-	__atomic_store_n(&pool_slot(s->pool, i)->owner, 0, __ATOMIC_RELEASE);
+	pool_release(s->pool, i);
 }
 
 static void finish_and_release(struct supervisor *s, uint32_t i)
@@ -271,7 +263,7 @@ static void end_process(struct supervisor *s, struct process *process, uint32_t 
 
 	for_slots(s, process, how == LWPDATA_END_RUNNING ? finish_running : finish_and_release);
 	/* Those that it was about to start on are free again too, but not its successor's. */
-	for (uint32_t i = 0; i < nr_slots(s) && how != LWPDATA_END_RUNNING; i++)
+	for (uint32_t i = 0; i < pool_taken(s->pool) && how != LWPDATA_END_RUNNING; i++)
 		if (i != keep_slot && state_of(s, process, i) == POOL_CLAIMED)
 			release_slot(s, i);
 	take_perf_map(s, process);

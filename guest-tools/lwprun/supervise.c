@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* lwprun's rounds: slots and the requests in them. Rings are in rings.c, processes in processes.c. */
-#include <limits.h>
-#include <linux/futex.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "processes.h"
 #include "rings.h"
@@ -53,15 +49,10 @@ bool supervise_init(struct supervisor *s, struct pool *pool, ino_t pool_inode,
 	return s->rings && (!s->windows || s->window_copy);
 }
 
-static void wake(uint32_t *word)
-{
-	syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
-}
-
 static void answer(struct pool_slot *slot, enum pool_request what)
 {
 	__atomic_store_n(&slot->request, what, __ATOMIC_RELEASE);
-	wake(&slot->request);
+	pool_wake(&slot->request);
 }
 
 static void serve_request(struct supervisor *s, uint32_t i, uint32_t request, uint32_t pid)
@@ -78,14 +69,11 @@ static void serve_request(struct supervisor *s, uint32_t i, uint32_t request, ui
 		answer(slot, process ? POOL_REQUEST_NONE : POOL_REQUEST_REFUSED);
 		break;
 	case POOL_REQUEST_GUARD:
-		process = process_find(s, (pid_t)pid);
-		if (process)
-			ring_guard(s, i, process);
-		answer(slot, POOL_REQUEST_NONE);
-		break;
 	case POOL_REQUEST_RESCAN:
 		process = process_find(s, (pid_t)pid);
-		if (process)
+		if (process && request == POOL_REQUEST_GUARD)
+			ring_guard(s, i, process);
+		else if (process)
 			process_rescan(s, process);
 		answer(slot, POOL_REQUEST_NONE);
 		break;
@@ -96,9 +84,9 @@ static void serve_request(struct supervisor *s, uint32_t i, uint32_t request, ui
 
 static void free_slot(struct supervisor *s, uint32_t i)
 {
-	__atomic_store_n(&pool_slot(s->pool, i)->owner, 0, __ATOMIC_RELEASE);
+	pool_release(s->pool, i);
 	__atomic_fetch_add(&s->pool->freed, 1, __ATOMIC_RELEASE);
-	wake(&s->pool->freed);
+	pool_wake(&s->pool->freed);
 }
 
 static void serve_slot(struct supervisor *s, uint32_t i)
@@ -131,11 +119,9 @@ static void serve_slot(struct supervisor *s, uint32_t i)
 
 void supervise_round(struct supervisor *s)
 {
-	uint32_t slots = __atomic_load_n(&s->pool->high_water, __ATOMIC_SEQ_CST);
+	uint32_t slots = pool_taken(s->pool);
 	unsigned int filled = 0; /* most that a ring has filled since the last round, percent */
 
-	if (slots > s->pool->nr_slots)
-		slots = s->pool->nr_slots;
 	rounds_begin(&s->rounds, rounds_now());
 	for (uint32_t i = 0; i < slots; i++) {
 		unsigned int percent = ring_progress(s, i);
@@ -172,8 +158,8 @@ void supervise_finish(struct supervisor *s)
 	supervise_round(s);
 	processes_end_all(s);
 	for (uint32_t i = 0; i < s->pool->nr_slots; i++)
-		wake(&pool_slot(s->pool, i)->request);
-	wake(&s->pool->freed);
+		pool_wake(&pool_slot(s->pool, i)->request);
+	pool_wake(&s->pool->freed);
 	s->stats.threads_no_slot = s->pool->threads_no_slot;
 	s->stats.threads_no_memory = s->pool->threads_no_memory;
 	lwpdata_write_stats(s->writer, &s->stats);

@@ -45,13 +45,13 @@ static size_t count(char *const *list)
 	return n;
 }
 
-static char **find(char **envp, const char *assignment)
+char **preload_find_env(char *const *envp, const char *assignment)
 {
 	size_t length = (size_t)(strchr(assignment, '=') - assignment) + 1;
 
-	for (; *envp; envp++)
+	for (; envp && *envp; envp++)
 		if (!strncmp(*envp, assignment, length))
-			return envp;
+			return (char **)envp;
 	return NULL;
 }
 
@@ -63,12 +63,9 @@ static size_t env_slots(char *const *envp)
 
 static size_t env_text(char *const *envp)
 {
-	size_t longest = 0;
+	char **old = preload_find_env(envp, PRELOAD_NAME);
 
-	for (; envp && *envp; envp++)
-		if (!strncmp(*envp, PRELOAD_NAME, strlen(PRELOAD_NAME)))
-			longest = strlen(*envp);
-	return longest + strlen(PRELOAD_NAME) + strlen(preload_library) + 2;
+	return (old ? strlen(*old) : 0) + strlen(PRELOAD_NAME) + strlen(preload_library) + 2;
 }
 
 /* envp as the caller meant it, plus ours, in `out` (env_slots() pointers) and `text` (env_text() bytes). */
@@ -81,11 +78,11 @@ static char *const *complete_env(char *const *envp, char **out, char *text)
 		return envp;
 	memcpy(out, envp ?: (char *const[]){ NULL }, n * sizeof(*out));
 	out[n] = NULL;
-	if (!find(out, preload_pool_env)) {
+	if (!preload_find_env(out, preload_pool_env)) {
 		out[n++] = (char *)preload_pool_env;
 		out[n] = NULL;
 	}
-	old = find(out, PRELOAD_NAME);
+	old = preload_find_env(out, PRELOAD_NAME);
 	if (old && strstr(*old, preload_library))
 		return out;
 	strcpy(text, old ? *old : PRELOAD_NAME);

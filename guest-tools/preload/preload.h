@@ -20,6 +20,9 @@
  */
 extern const char *preload_pool_env, *preload_library;
 
+/* The place of a variable in an environment, which may be NULL. `assignment` begins with "NAME=". */
+char **preload_find_env(char *const *envp, const char *assignment);
+
 /* Does this process take part? */
 bool preload_active(void);
 

@@ -21,11 +21,6 @@ static void exits(int status, void *arg)
 	preload_process_end();
 }
 
-static void exits_quickly(void)
-{
-	preload_process_end();
-}
-
 /*
  * Runs before main and before the run-time loader's own exit handler is registered, so that exits()
  * is called after all destructors.
@@ -36,7 +31,7 @@ void preload_process_init(void)
 	real_clone = preload_next("clone");
 	pthread_atfork(NULL, NULL, preload_forked);
 	on_exit(exits, NULL);
-	at_quick_exit(exits_quickly);
+	at_quick_exit(preload_process_end);
 }
 
 /* fork without handlers, for signal handlers. */

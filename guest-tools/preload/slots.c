@@ -1,22 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* liblwprun.so: slots of the pool, one for each thread that is profiled, and requests to lwprun through them. */
 #include <errno.h>
-#include <limits.h>
 #include <fcntl.h>
-#include <linux/futex.h>
 #include <linux/userfaultfd.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "slots.h"
-
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23
-#endif
 
 struct pool *slots_pool;
 static uint32_t attached_pid; /* the process that lwprun knows under this address space */
@@ -35,15 +26,10 @@ static void futex_wait(uint32_t *word, uint32_t value)
 	syscall(SYS_futex, word, FUTEX_WAIT, value, &second, NULL, 0);
 }
 
-static void futex_wake(uint32_t *word)
-{
-	syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
-}
-
 static void ring_bell(void)
 {
 	__atomic_fetch_add(&slots_pool->bell, 1, __ATOMIC_SEQ_CST);
-	futex_wake(&slots_pool->bell);
+	pool_wake(&slots_pool->bell);
 }
 
 static bool lwprun_is_gone(void)
@@ -82,31 +68,17 @@ void slot_set_state(int32_t i, enum pool_state state)
 	__atomic_store_n(&slot_of(i)->owner, pool_owner(current_pid(), state), __ATOMIC_RELEASE);
 }
 
-static void raise_high_water(uint32_t to)
-{
-	uint32_t seen = __atomic_load_n(&slots_pool->high_water, __ATOMIC_RELAXED);
-
-	while (seen < to && !__atomic_compare_exchange_n(&slots_pool->high_water, &seen, to, false,
-							 __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
-		;
-}
-
 /* The lowest free slot, -1 if there is none; *done says whether lwprun could free some soon. */
 static int32_t find_slot(uint32_t pid, bool *done)
 {
 	*done = false;
 	for (uint32_t i = 0; i < slots_pool->nr_slots; i++) {
-		struct pool_slot *slot = pool_slot(slots_pool, i);
-		uint64_t owner = __atomic_load_n(&slot->owner, __ATOMIC_RELAXED);
+		uint64_t owner =
+			__atomic_load_n(&pool_slot(slots_pool, i)->owner, __ATOMIC_RELAXED);
 
 		if (pool_owner_state(owner) == POOL_DONE)
 			*done = true;
-		if (owner)
-			continue;
-		/* Before the claim, so that lwprun never overlooks a claimed slot. */
-		raise_high_water(i + 1);
-		if (__atomic_compare_exchange_n(&slot->owner, &owner, pool_owner(pid, POOL_CLAIMED),
-						false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+		if (!owner && pool_claim(slots_pool, i, pid))
 			return (int32_t)i;
 	}
 	return -1;
@@ -134,26 +106,14 @@ static int32_t claim_slot(uint32_t pid)
 /* Fill slot and block. All of the area is made present, so that LWP's stores do not fault. */
 static bool prepare_slot(int32_t i)
 {
-	struct pool_slot *slot = slot_of(i);
-	unsigned char *block = slot_block(i);
-
-	if (madvise(block, slots_pool->area_size, MADV_POPULATE_WRITE) < 0) {
+	if (madvise(slot_block(i), slots_pool->area_size, MADV_POPULATE_WRITE) < 0) {
 		__atomic_fetch_add(&slots_pool->threads_no_memory, 1, __ATOMIC_RELAXED);
 		return false;
 	}
-	slot->incarnation = __atomic_fetch_add(&slots_pool->incarnations, 1, __ATOMIC_RELAXED);
-	slot->tid = (uint32_t)syscall(SYS_gettid);
-	slot->flags = 0;
-	slot->ring_address = (uintptr_t)pool_ring(slots_pool, (uint32_t)i);
-	prctl(PR_GET_NAME, slot->comm);
-	pool_fill_block(slots_pool, block, slot);
+	prctl(PR_GET_NAME, slot_of(i)->comm);
+	pool_fill(slots_pool, (uint32_t)i, (uint32_t)syscall(SYS_gettid),
+		  (uintptr_t)pool_ring(slots_pool, (uint32_t)i));
 	return true;
-}
-
-/* Back to where it came from: lwprun has not heard of it. */
-static void give_back(int32_t i)
-{
-	__atomic_store_n(&slot_of(i)->owner, 0, __ATOMIC_RELEASE);
 }
 
 /*
@@ -202,13 +162,14 @@ int32_t slot_take(enum pool_request attach)
 
 	if (i < 0)
 		return -1;
+	/* Back to where it came from: lwprun has not heard of it. */
 	if (!prepare_slot(i)) {
-		give_back(i);
+		pool_release(slots_pool, (uint32_t)i);
 		return -1;
 	}
 	if (attached_pid != pid) {
 		if (!attach_process(i, attach)) {
-			give_back(i);
+			pool_release(slots_pool, (uint32_t)i);
 			slots_pool = NULL;
 			return -1;
 		}

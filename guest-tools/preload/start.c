@@ -22,17 +22,6 @@ void *preload_next(const char *name)
 	return dlsym(RTLD_NEXT, name);
 }
 
-/* "NAME=value" in an environment, or NULL. */
-static const char *find_env(char **envp, const char *name)
-{
-	size_t length = strlen(name);
-
-	for (; envp && *envp; envp++)
-		if (!strncmp(*envp, name, length) && (*envp)[length] == '=')
-			return *envp;
-	return NULL;
-}
-
 static bool pool_fits(const struct pool *p, uint64_t size)
 {
 	return p->magic == POOL_MAGIC && p->version == POOL_VERSION && p->size == size &&
@@ -103,13 +92,14 @@ INTERPOSED const char *__asan_default_options(void)
 
 __attribute__((constructor)) static void start(int argc, char **argv, char **envp)
 {
-	const char *env = find_env(envp, POOL_ENV);
+	char **place = preload_find_env(envp, POOL_ENV "=");
 	int saved_errno = errno;
 	struct pool *pool;
-	const char *why;
+	const char *env, *why;
 
-	if (!env)
+	if (!place)
 		return;
+	env = *place;
 	preload_init();
 	pool = open_pool(env + sizeof(POOL_ENV), &why);
 	if (!pool) {
