@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "lwp_rev.h"
 #include "lwpctl.h"
 #include "memory.h"
 #include "printable.h"
@@ -344,13 +343,33 @@ size_t profile_find_data(const struct profile *p, uint32_t process, uint64_t sec
 	return find(p, &p->processes[process].all_maps, section, address);
 }
 
-uint32_t profile_kind(const struct profile *p, uint32_t event_id)
+uint32_t kind_by_rev(const struct lwp_rev *rev, uint32_t event_id)
 {
 	if (event_id == LWP_EVENT_ID_INS)
 		return LWP_EVENT_ID_INS;
-	if (event_id > LWP_MAX_EVENT_ID)
-		return LWP_KIND_NONE;
-	return lwp_rev_get(p->config.revision)->kind[event_id];
+	return event_id <= LWP_MAX_EVENT_ID ? rev->kind[event_id] : LWP_KIND_NONE;
+}
+
+uint32_t profile_kind(const struct profile *p, uint32_t event_id)
+{
+	return kind_by_rev(lwp_rev_get(p->config.revision), event_id);
+}
+
+uint32_t profile_event(const struct profile *p, uint32_t kind)
+{
+	for (uint32_t e = 0; e < p->config.nr_events; e++)
+		if (!kind || profile_kind(p, p->config.events[e].event_id) == kind)
+			return p->config.events[e].event_id;
+	return 0;
+}
+
+uint32_t profile_event_index(const struct profile *p, uint32_t event_id)
+{
+	uint32_t e = 0;
+
+	while (e < p->config.nr_events && p->config.events[e].event_id != event_id)
+		e++;
+	return e;
 }
 
 const char *profile_event_name(const struct profile *p, uint32_t event_id)

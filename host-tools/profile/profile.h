@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lwp_rev.h"
 #include "lwpdata.h"
 #include "ranges.h"
 
@@ -118,7 +119,14 @@ size_t profile_find_data(const struct profile *profile, uint32_t process, uint64
 			 uint64_t address);
 
 /* What is counted (LWP_KIND_*, or LWP_EVENT_ID_INS) by the EventId of a record; 0 if it is none. */
+uint32_t kind_by_rev(const struct lwp_rev *rev, uint32_t event_id);
 uint32_t profile_kind(const struct profile *profile, uint32_t event_id);
+
+/* The EventId of the first of CONFIG's events that is of a kind (0: of any); 0 if there is none. */
+uint32_t profile_event(const struct profile *profile, uint32_t kind);
+
+/* Which of CONFIG's events has an EventId; nr_events if none has. */
+uint32_t profile_event_index(const struct profile *profile, uint32_t event_id);
 
 /* Name of an event by its EventId in this profile; "event N" for an unknown one. */
 const char *profile_event_name(const struct profile *profile, uint32_t event_id);

@@ -73,10 +73,9 @@ struct walk {
 static double stands_for(const struct profile *p, const struct profile_batch *batch,
 			 uint32_t event_id)
 {
-	for (uint32_t e = 0; e < p->config.nr_events; e++)
-		if (p->config.events[e].event_id == event_id)
-			return (double)(1ull << batch->kept[e]);
-	return 1;
+	uint32_t e = profile_event_index(p, event_id);
+
+	return e < p->config.nr_events ? (double)(1ull << batch->kept[e]) : 1;
 }
 
 static void walk_batch(struct walk *w, const struct profile_batch *batch,

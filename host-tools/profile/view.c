@@ -166,15 +166,35 @@ int view_command(int argc, char **argv, const struct argp *argp, void *arguments
 
 uint32_t view_event(const struct view *v, uint32_t kind)
 {
-	const struct profile *p = &v->profile;
+	uint32_t event_id = profile_event(&v->profile, kind);
 
-	for (uint32_t e = 0; e < p->config.nr_events; e++)
-		if (profile_kind(p, p->config.events[e].event_id) == kind)
-			return p->config.events[e].event_id;
-	for (uint32_t id = 1; id < 256; id++)
-		if (v->tally.per_event[id] && profile_kind(p, id) == kind)
-			return id;
-	return 0;
+	for (uint32_t id = 1; kind && !event_id && id < 256; id++)
+		if (v->tally.per_event[id] && profile_kind(&v->profile, id) == kind)
+			event_id = id;
+	return event_id;
+}
+
+size_t view_events(const struct view *v, uint32_t kind, uint32_t events[LWPDATA_MAX_EVENTS])
+{
+	const struct profile *p = &v->profile;
+	size_t nr = 0;
+
+	for (uint32_t e = 0; e < p->config.nr_events; e++) {
+		uint32_t id = p->config.events[e].event_id;
+
+		if (view_column(events, nr, id) == nr && (!kind || profile_kind(p, id) == kind))
+			events[nr++] = id;
+	}
+	return nr;
+}
+
+size_t view_column(const uint32_t events[], size_t nr, uint32_t event_id)
+{
+	size_t k = 0;
+
+	while (k < nr && events[k] != event_id)
+		k++;
+	return k;
 }
 
 uint64_t profile_missed(const struct profile *p)

@@ -50,8 +50,14 @@ int view_command(int argc, char **argv, const struct argp *argp, void *arguments
 /* An argument that must be a number from 0 on; `what` it is. Ends the program otherwise. */
 uint64_t view_number(struct argp_state *state, const char *what, const char *text);
 
-/* The EventId of a kind, as records have it here; 0 if the profile has none of it. */
+/* The EventId of a kind, as records have it here; 0 if the profile has none of it. Kind 0: the first event of all. */
 uint32_t view_event(const struct view *view, uint32_t kind);
+
+/* The EventIds of all events that are recorded, or of that kind alone, each once. Returns their number. */
+size_t view_events(const struct view *view, uint32_t kind, uint32_t events[LWPDATA_MAX_EVENTS]);
+
+/* Which of these it is; `nr` if it is none. */
+size_t view_column(const uint32_t events[], size_t nr, uint32_t event_id);
 
 /* Missed events of all threads; they are not told apart by event. */
 uint64_t profile_missed(const struct profile *profile);

@@ -51,33 +51,20 @@ static int compare_lines(const void *a, const void *b)
 	return ORDER(x->address, y->address);
 }
 
-static size_t column(const struct function *f, uint32_t event_id)
-{
-	size_t k = 0;
-
-	while (k < f->nr_events && f->events[k] != event_id)
-		k++;
-	return k;
-}
-
 static void choose_events(struct function *f, uint32_t kind)
 {
-	const struct profile *p = &f->view->profile;
+	size_t nr = view_events(f->view, kind, f->events);
 
-	for (uint32_t e = 0; e < p->config.nr_events; e++) {
-		uint32_t id = p->config.events[e].event_id;
-
-		if (column(f, id) == f->nr_events && (!kind || profile_kind(p, id) == kind) &&
-		    f->view->samples.per_event[id])
-			f->events[f->nr_events++] = id;
-	}
+	for (size_t k = 0; k < nr; k++)
+		if (f->view->samples.per_event[f->events[k]])
+			f->events[f->nr_events++] = f->events[k];
 }
 
 static void add(struct function *f, const struct located *l)
 {
 	const struct count *count = l->count;
 	uint32_t kind = profile_kind(&f->view->profile, count->event_id);
-	size_t k = column(f, count->event_id);
+	size_t k = view_column(f->events, f->nr_events, count->event_id);
 	struct line *line;
 
 	if (k == f->nr_events)

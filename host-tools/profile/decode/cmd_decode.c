@@ -54,13 +54,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 /* ---- One record ----------------------------------------------------------------------------- */
 
-static uint32_t kind_of(const struct lwp_rev *rev, uint8_t event_id)
-{
-	if (event_id == LWP_EVENT_ID_INS)
-		return LWP_EVENT_ID_INS;
-	return event_id <= LWP_MAX_EVENT_ID ? rev->kind[event_id] : LWP_KIND_NONE;
-}
-
 static void print_branch(const struct lwp_record *record)
 {
 	printf(" target=%#" PRIx64 " %s", record->data2,
@@ -109,7 +102,7 @@ static void print_record(const struct lwp_rev *rev, const uint8_t *bytes, const 
 	uint32_t kind;
 
 	lwp_record_decode(bytes, &record);
-	kind = kind_of(rev, record.event_id);
+	kind = kind_by_rev(rev, record.event_id);
 	name = lwpdata_event_name(kind);
 	if (name)
 		printf("%-13s", name);

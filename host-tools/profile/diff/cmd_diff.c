@@ -82,13 +82,12 @@ static void print_changes(const struct arguments *a, const struct changes *c, co
 static bool compare(const struct arguments *a, struct view views[2])
 {
 	static const struct grouping by = { .keys = { KEY_SYMBOL, KEY_OBJECT }, .nr = 2 };
-	const struct lwpdata_config *config = &views[0].profile.config;
 	struct rows rows[2];
 	struct changes changes;
 	uint32_t kind = a->view.kind, event_id;
 
-	if (!kind && config->nr_events)
-		kind = profile_kind(&views[0].profile, config->events[0].event_id);
+	if (!kind)
+		kind = profile_kind(&views[0].profile, profile_event(&views[0].profile, 0));
 	for (size_t i = 0; i < 2; i++) {
 		event_id = kind ? view_event(&views[i], kind) : 0;
 		if (!event_id)

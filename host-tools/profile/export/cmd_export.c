@@ -84,16 +84,12 @@ static uint64_t window_period(const struct profile *p, uint32_t event_id)
 uint64_t export_period(const struct profile *p, uint32_t event_id)
 {
 	uint64_t weight = window_period(p, event_id);
+	uint32_t e = profile_event_index(p, event_id);
+	double period = e < p->config.nr_events ? report_period(p, e) : 1;
 
 	if (weight)
 		return weight;
-	for (uint32_t e = 0; e < p->config.nr_events; e++)
-		if (p->config.events[e].event_id == event_id) {
-			double period = report_period(p, e);
-
-			return period < 1 ? 1 : (uint64_t)(period + 0.5);
-		}
-	return 1;
+	return period < 1 ? 1 : (uint64_t)(period + 0.5);
 }
 
 unsigned int export_stack(const struct export *e, const struct located *l, const char *names[],
@@ -126,13 +122,6 @@ uint32_t export_object(const struct export *e)
 	return LWPDATA_NONE;
 }
 
-static uint32_t first_event(const struct view *view)
-{
-	const struct profile *p = &view->profile;
-
-	return p->config.nr_events ? p->config.events[0].event_id : 0;
-}
-
 /* ---- The command ---------------------------------------------------------------------------- */
 
 static bool write_to(const struct arguments *a, struct view *view, FILE *out)
@@ -142,7 +131,7 @@ static bool write_to(const struct arguments *a, struct view *view, FILE *out)
 		.output = a->output,
 		.view = view,
 		.options = &a->view,
-		.event_id = a->view.kind ? view_event(view, a->view.kind) : first_event(view),
+		.event_id = view_event(view, a->view.kind),
 	};
 
 	return a->format->write(&e);

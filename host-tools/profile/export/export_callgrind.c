@@ -73,25 +73,14 @@ static int compare(const void *a, const void *b)
 
 static size_t column(const struct writer *w, uint32_t event_id)
 {
-	size_t k = 0;
-
-	while (k < w->nr_events && w->events[k] != event_id)
-		k++;
-	return k;
+	return view_column(w->events, w->nr_events, event_id);
 }
 
 static void choose_events(struct writer *w)
 {
-	const struct profile *p = &w->e->view->profile;
-
-	for (uint32_t i = 0; i < p->config.nr_events; i++) {
-		uint32_t id = p->config.events[i].event_id;
-
-		if (column(w, id) < w->nr_events || (w->e->options->kind && id != w->e->event_id))
-			continue;
-		w->periods[w->nr_events] = export_period(p, id);
-		w->events[w->nr_events++] = id;
-	}
+	w->nr_events = view_events(w->e->view, w->e->options->kind, w->events);
+	for (size_t k = 0; k < w->nr_events; k++)
+		w->periods[k] = export_period(&w->e->view->profile, w->events[k]);
 }
 
 static void put_head(const struct writer *w)

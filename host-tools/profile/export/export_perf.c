@@ -200,11 +200,7 @@ static void add_map(struct writer *w, const struct profile_map *map)
 
 static uint64_t identifier(const struct writer *w, uint32_t event_id)
 {
-	size_t k = 0;
-
-	while (k < w->nr_events && w->events[k] != event_id)
-		k++;
-	return FIRST_ID + k;
+	return FIRST_ID + view_column(w->events, w->nr_events, event_id);
 }
 
 static bool has_event(const struct writer *w, uint32_t event_id)
@@ -688,12 +684,7 @@ bool export_perf(struct export *e)
 	struct writer w = { .e = e,
 			    .branches = lwp_rev_get(p->config.revision)->event_id[LWP_KIND_BRE] };
 
-	for (uint32_t i = 0; i < p->config.nr_events; i++) {
-		uint32_t id = p->config.events[i].event_id;
-
-		if (!has_event(&w, id) && (!e->options->kind || id == e->event_id))
-			w.events[w.nr_events++] = id;
-	}
+	w.nr_events = view_events(e->view, e->options->kind, w.events);
 	return export_with(&w);
 }
 

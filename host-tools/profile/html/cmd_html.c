@@ -333,6 +333,7 @@ static void put_event(struct writer *w, uint32_t event_id)
 				       .samples = &w->e.view->samples,
 				       .filtered = w->filtered };
 	char *advice = report_advice(&report, event_id);
+	uint32_t e = profile_event_index(p, event_id);
 
 	w->e.event_id = event_id;
 	fputc('{', w->out);
@@ -343,14 +344,12 @@ static void put_event(struct writer *w, uint32_t event_id)
 		report_nr_windows(p, &w->e.view->samples, event_id), export_period(p, event_id));
 	put_member(w->out, "advice", advice ?: "");
 	free(advice);
-	for (uint32_t e = 0; e < p->config.nr_events && !w->filtered; e++)
-		if (p->config.events[e].event_id == event_id) {
-			struct estimate estimate = report_estimate(p, e);
+	if (e < p->config.nr_events && !w->filtered) {
+		struct estimate estimate = report_estimate(p, e);
 
-			fprintf(w->out, "\"counted\":%.0f,\"exact\":%s,", estimate.events,
-				estimate.exact ? "true" : "false");
-			break;
-		}
+		fprintf(w->out, "\"counted\":%.0f,\"exact\":%s,", estimate.events,
+			estimate.exact ? "true" : "false");
+	}
 	put_tables(w);
 	put_stacks(w);
 	put_lanes(w);

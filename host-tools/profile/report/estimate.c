@@ -70,14 +70,6 @@ double report_missed_share(const struct profile *p)
 	return missed ? (double)missed / ((double)missed + (double)records) : 0;
 }
 
-static bool configured(const struct profile *p, uint32_t event_id)
-{
-	for (uint32_t e = 0; e < p->config.nr_events; e++)
-		if (p->config.events[e].event_id == event_id)
-			return true;
-	return false;
-}
-
 static bool wanted(const struct report *report, uint32_t event_id)
 {
 	return !report->kind || profile_kind(report->profile, event_id) == report->kind;
@@ -91,7 +83,8 @@ uint32_t report_event(const struct report *report, uint32_t i)
 		if (wanted(report, p->config.events[e].event_id) && i-- == 0)
 			return p->config.events[e].event_id;
 	for (uint32_t id = 1; id < 256; id++)
-		if (report->samples->per_event[id] && !configured(p, id) && wanted(report, id) &&
+		if (report->samples->per_event[id] &&
+		    profile_event_index(p, id) == p->config.nr_events && wanted(report, id) &&
 		    i-- == 0)
 			return id;
 	return 0;
@@ -163,6 +156,7 @@ char *report_advice(const struct report *report, uint32_t event_id)
 	const struct profile *p = report->profile;
 	uint64_t samples = report->samples->per_event[event_id];
 	uint64_t windows = report_nr_windows(p, report->samples, event_id);
+	uint32_t e = profile_event_index(p, event_id);
 
 	if ((windows ?: samples) >= FEW)
 		return NULL;
@@ -170,10 +164,7 @@ char *report_advice(const struct report *report, uint32_t event_id)
 		return strdup("No samples: LWP was not on in any thread");
 	if (report->filtered)
 		return samples ? NULL : strdup("No samples: the options leave out all there are");
-	for (uint32_t e = 0; e < p->config.nr_events; e++)
-		if (p->config.events[e].event_id == event_id)
-			return advice(p, e, samples, windows);
-	return NULL;
+	return e < p->config.nr_events ? advice(p, e, samples, windows) : NULL;
 }
 
 struct unnamed report_unnamed(const struct report *report)

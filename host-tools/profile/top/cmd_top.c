@@ -226,22 +226,9 @@ static void count_new(struct top *top, struct tally *now)
 	tally_add(&top->all, &new, &top->a->view.filter, false, NULL);
 }
 
-/* The EventId that is shown; 0 if the profile has none. */
-static uint32_t event_of(const struct top *top)
-{
-	const struct lwpdata_config *config = &top->follow.profile.config;
-
-	for (uint32_t e = 0; e < config->nr_events; e++)
-		if (!top->a->view.kind ||
-		    profile_kind(&top->follow.profile, config->events[e].event_id) ==
-			    top->a->view.kind)
-			return config->events[e].event_id;
-	return 0;
-}
-
 static void put_frame(struct top *top)
 {
-	uint32_t event_id = event_of(top);
+	uint32_t event_id = profile_event(&top->follow.profile, top->a->view.kind);
 	struct rows rows_all, rows_now;
 	size_t rows, columns, most;
 	struct tally now;
@@ -302,7 +289,7 @@ static bool show(struct top *top)
 	resolver_init(&top->resolver, &top->follow.profile, top->a->view.sysroot, false);
 	top->resolver.inlines = top->a->view.inlines;
 	top->resolver.mangled = top->a->view.mangled;
-	if (!event_of(top))
+	if (!profile_event(&top->follow.profile, top->a->view.kind))
 		return refuse("%s: the profile has no %s", top->follow.profile.path,
 			      top->a->view.kind ? lwpdata_event_name(top->a->view.kind) : "event");
 	for (uint64_t n = 1;; n++) {
