@@ -5,6 +5,7 @@
 
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +30,23 @@ static inline void *grow(void *list, size_t nr, size_t *room, size_t item)
 
 /* The next item of such a list, not written yet. */
 #define APPEND(list, nr, room) ((list) = grow(list, nr, &(room), sizeof(*(list))), &(list)[(nr)++])
+
+/* Bytes that become more. */
+struct bytes {
+	uint8_t *data;
+	size_t size, room;
+};
+
+static inline void add_bytes(struct bytes *to, const void *more, size_t size)
+{
+	if (to->size + size > to->room) {
+		to->room = 2 * (to->size + size) + 64;
+		to->data = must(realloc(to->data, to->room));
+	}
+	if (size)
+		memcpy(to->data + to->size, more, size);
+	to->size += size;
+}
 
 /* Without items there may be no list. */
 static inline void sort_list(void *list, size_t nr, size_t item,

@@ -70,8 +70,7 @@ struct record {
 
 struct writer {
 	struct export *e;
-	char *bytes; /* all records */
-	size_t size, room;
+	struct bytes all; /* records */
 	struct record *records;
 	size_t nr, record_room;
 	uint32_t events[LWPDATA_MAX_EVENTS];
@@ -86,12 +85,7 @@ struct writer {
 
 static void put(struct writer *w, const void *bytes, size_t size)
 {
-	if (w->size + size > w->room) {
-		w->room = 2 * (w->size + size) + 4096;
-		w->bytes = must(realloc(w->bytes, w->room));
-	}
-	memcpy(w->bytes + w->size, bytes, size);
-	w->size += size;
+	add_bytes(&w->all, bytes, size);
 }
 
 static void put64(struct writer *w, uint64_t value)
@@ -120,7 +114,7 @@ static void begin(struct writer *w, uint32_t type, uint16_t misc, uint64_t time)
 	const struct perf_event_header header = { .type = type, .misc = misc };
 
 	w->records = grow(w->records, w->nr, &w->record_room, sizeof(*w->records));
-	w->records[w->nr] = (struct record){ time, w->nr, w->size, 0 };
+	w->records[w->nr] = (struct record){ time, w->nr, w->all.size, 0 };
 	w->nr++;
 	put(w, &header, sizeof(header));
 }
@@ -130,10 +124,10 @@ static void end(struct writer *w)
 	struct record *record = &w->records[w->nr - 1];
 	struct perf_event_header header;
 
-	record->size = w->size - record->at;
-	memcpy(&header, w->bytes + record->at, sizeof(header));
+	record->size = w->all.size - record->at;
+	memcpy(&header, w->all.data + record->at, sizeof(header));
 	header.size = (uint16_t)record->size;
-	memcpy(w->bytes + record->at, &header, sizeof(header));
+	memcpy(w->all.data + record->at, &header, sizeof(header));
 }
 
 static void put_id(struct writer *w, uint32_t pid, uint32_t tid, uint64_t time)
@@ -638,7 +632,7 @@ static void put_file(const struct writer *w)
 
 	make_features(w, &f, ids);
 	head.attrs = (struct section){ sizeof(head), w->nr_events * sizeof(struct file_attr) };
-	head.data = (struct section){ ids + w->nr_events * sizeof(uint64_t), w->size };
+	head.data = (struct section){ ids + w->nr_events * sizeof(uint64_t), w->all.size };
 	head.features[0] = f.bits;
 	fwrite(&head, sizeof(head), 1, out);
 	for (size_t k = 0; k < w->nr_events; k++) {
@@ -652,7 +646,7 @@ static void put_file(const struct writer *w)
 		fwrite(&id, sizeof(id), 1, out);
 	}
 	for (size_t i = 0; i < w->nr; i++)
-		fwrite(w->bytes + w->records[i].at, w->records[i].size, 1, out);
+		fwrite(w->all.data + w->records[i].at, w->records[i].size, 1, out);
 	at = head.data.offset + head.data.size + f.nr * sizeof(struct section);
 	for (size_t i = 0; i < f.nr; i++) {
 		f.list[i].offset += at;
@@ -674,7 +668,7 @@ static bool export_with(struct writer *w)
 	}
 	jitted_free(&w->jitted);
 	free(w->records);
-	free(w->bytes);
+	free(w->all.data);
 	return good;
 }
 

@@ -43,24 +43,8 @@ enum { FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_SYSTEM_NAME, FUNCTION_FILE, FUNC
 
 enum { WIRE_VARINT = 0, WIRE_BYTES = 2 };
 
-/* A message that grows. */
-struct message {
-	uint8_t *bytes;
-	size_t size, room;
-};
-
-static void put_bytes(struct message *m, const void *bytes, size_t size)
-{
-	if (m->size + size > m->room) {
-		m->room = 2 * (m->size + size) + 64;
-		m->bytes = must(realloc(m->bytes, m->room));
-	}
-	if (size)
-		memcpy(m->bytes + m->size, bytes, size);
-	m->size += size;
-}
-
-static void put_varint(struct message *m, uint64_t value)
+/* A message is bytes. */
+static void put_varint(struct bytes *m, uint64_t value)
 {
 	uint8_t bytes[10];
 	size_t n = 0;
@@ -68,26 +52,26 @@ static void put_varint(struct message *m, uint64_t value)
 	for (; value >= 0x80; value >>= 7)
 		bytes[n++] = (uint8_t)(value | 0x80);
 	bytes[n++] = (uint8_t)value;
-	put_bytes(m, bytes, n);
+	add_bytes(m, bytes, n);
 }
 
-static void put_field(struct message *m, unsigned int field, uint64_t value)
+static void put_field(struct bytes *m, unsigned int field, uint64_t value)
 {
 	put_varint(m, field << 3 | WIRE_VARINT);
 	put_varint(m, value);
 }
 
-static void put_text(struct message *m, unsigned int field, const void *bytes, size_t size)
+static void put_text(struct bytes *m, unsigned int field, const void *bytes, size_t size)
 {
 	put_varint(m, field << 3 | WIRE_BYTES);
 	put_varint(m, size);
-	put_bytes(m, bytes, size);
+	add_bytes(m, bytes, size);
 }
 
 /* A message within another; it is empty again afterwards. */
-static void put_message(struct message *m, unsigned int field, struct message *inner)
+static void put_message(struct bytes *m, unsigned int field, struct bytes *inner)
 {
-	put_text(m, field, inner->bytes, inner->size);
+	put_text(m, field, inner->data, inner->size);
 	inner->size = 0;
 }
 
@@ -104,7 +88,7 @@ static size_t number_of(struct keys *keys, const char *a, const char *b, uint64_
 
 struct writer {
 	struct export *e;
-	struct message profile, one, two;
+	struct bytes profile, one, two;
 	struct keys strings, functions, locations;
 };
 
@@ -241,7 +225,7 @@ static size_t stack_location(struct writer *w, const struct stack *stack)
 /* The innermost first, without the process. */
 static void put_stack(struct writer *w, const struct stacks *s, size_t i)
 {
-	struct message locations = { 0 };
+	struct bytes locations = { 0 };
 
 	for (size_t at = i; s->list[at].parent; at = s->list[at].parent)
 		put_varint(&locations, stack_location(w, &s->list[at]));
@@ -250,7 +234,7 @@ static void put_stack(struct writer *w, const struct stacks *s, size_t i)
 	put_varint(&w->one, s->list[i].samples);
 	put_message(&w->two, SAMPLE_VALUE, &w->one);
 	put_message(&w->profile, PROFILE_SAMPLE, &w->two);
-	free(locations.bytes);
+	free(locations.data);
 }
 
 static void put_stacks(struct writer *w, const struct stacks *s)
@@ -260,9 +244,9 @@ static void put_stacks(struct writer *w, const struct stacks *s)
 			put_stack(w, s, i);
 }
 
-static bool put_gzipped(FILE *to, const struct message *m)
+static bool put_gzipped(FILE *to, const struct bytes *m)
 {
-	z_stream z = { .next_in = m->bytes, .avail_in = (uInt)m->size };
+	z_stream z = { .next_in = m->data, .avail_in = (uInt)m->size };
 	uint8_t out[16384];
 	int status;
 
@@ -311,9 +295,9 @@ bool export_pprof(struct export *e)
 		put_samples(&w);
 	good = put_gzipped(e->out, &w.profile);
 	stacks_free(&s);
-	free(w.profile.bytes);
-	free(w.one.bytes);
-	free(w.two.bytes);
+	free(w.profile.data);
+	free(w.one.data);
+	free(w.two.data);
 	keys_free(&w.strings);
 	keys_free(&w.functions);
 	keys_free(&w.locations);
