@@ -25,5 +25,8 @@ int complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 #define misused(...) (complain(__VA_ARGS__), LWPCTL_USAGE)
 /* The same of an argp parser, which ends the program. */
 #define bad_usage(state, ...) argp_failure(state, LWPCTL_USAGE, 0, __VA_ARGS__)
+/* What such a parser says of other keys. If the command has a child, its arguments begin with the child's input. */
+#define other_key(key, state) \
+	((key) == ARGP_KEY_INIT ? ((state)->child_inputs[0] = (state)->input, 0) : ARGP_ERR_UNKNOWN)
 
 #endif

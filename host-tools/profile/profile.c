@@ -343,6 +343,24 @@ size_t profile_find_data(const struct profile *p, uint32_t process, uint64_t sec
 	return find(p, &p->processes[process].all_maps, section, address);
 }
 
+char *profile_command(const struct profile *p)
+{
+	char *command = NULL, *shown;
+	size_t size;
+	FILE *to = must(open_memstream(&command, &size));
+
+	for (uint32_t i = 0; i < p->config.nr_args; i++) {
+		struct lwpdata_bytes arg = lwpdata_arg(&p->config, i);
+
+		fprintf(to, "%s%.*s", i ? " " : "", (int)arg.size, (const char *)arg.data);
+	}
+	if (fclose(to))
+		must(NULL);
+	shown = printable(command, size);
+	free(command);
+	return shown;
+}
+
 uint32_t kind_by_rev(const struct lwp_rev *rev, uint32_t event_id)
 {
 	if (event_id == LWP_EVENT_ID_INS)

@@ -118,6 +118,9 @@ size_t profile_find_map(const struct profile *profile, uint32_t process, uint64_
 size_t profile_find_data(const struct profile *profile, uint32_t process, uint64_t section,
 			 uint64_t address);
 
+/* The command that was profiled, in a line that is printable; to be freed. */
+char *profile_command(const struct profile *profile);
+
 /* What is counted (LWP_KIND_*, or LWP_EVENT_ID_INS) by the EventId of a record; 0 if it is none. */
 uint32_t kind_by_rev(const struct lwp_rev *rev, uint32_t event_id);
 uint32_t profile_kind(const struct profile *profile, uint32_t event_id);

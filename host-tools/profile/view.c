@@ -52,6 +52,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	struct view_options *o = state->input;
 	const char **const names[] = { &o->filter.process, &o->filter.thread, &o->filter.object,
 				       &o->filter.symbol };
+	bool *const flags[] = { &o->no_lines, &o->inlines, &o->mangled };
 
 	switch (key) {
 	case 'e':
@@ -70,14 +71,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (!o->filter.until)
 			bad_usage(state, "no sample lies before the start");
 		return 0;
-	case OPTION_INLINE:
-		o->inlines = true;
-		return 0;
-	case OPTION_MANGLED:
-		o->mangled = true;
-		return 0;
-	case OPTION_NO_LINES:
-		o->lines = false;
+	case OPTION_NO_LINES ... OPTION_MANGLED:
+		*flags[key - OPTION_NO_LINES] = true;
 		return 0;
 	case OPTION_SYSROOT:
 		o->sysroot = arg;
@@ -132,7 +127,7 @@ bool view_open(struct view *v, const char *path, const struct view_options *o)
 	*v = (struct view){ 0 };
 	if (!profile_load(&v->profile, path))
 		return false;
-	resolver_init(&v->resolver, &v->profile, o->sysroot, o->lines);
+	resolver_init(&v->resolver, &v->profile, o->sysroot, !o->no_lines);
 	v->resolver.inlines = o->inlines;
 	v->resolver.mangled = o->mangled;
 	tally_profile(&v->tally, &v->profile, &o->filter, o->targets,

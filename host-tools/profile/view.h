@@ -15,13 +15,13 @@ struct view_options {
 	const char *file; /* the argument; NULL: there is none */
 	struct filter filter;
 	uint32_t kind; /* only this event, as profile_kind() says; 0 = all */
-	bool lines, inlines, mangled;
+	bool no_lines, inlines, mangled;
 	bool targets; /* tell branches apart by their targets */
 	bool data; /* and data cache misses by what they missed */
 };
 
 /* Options of one of these commands begin with these. */
-#define VIEW_OPTIONS ((struct view_options){ .sysroot = "", .lines = true })
+#define VIEW_OPTIONS ((struct view_options){ .sysroot = "" })
 
 /* The options for argp, as children of a command's; the input of the child is a struct view_options. */
 extern const struct argp_child view_children[];

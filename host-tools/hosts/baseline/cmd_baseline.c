@@ -14,13 +14,13 @@
 enum format { FORMAT_CPU, FORMAT_LIBVIRT, FORMAT_HOST, FORMAT_JSON };
 
 struct arguments {
+	struct host_list how;
 	char **names;
 	size_t nr;
 	struct wish wish;
 	enum format format;
 	const char *model, *qemu;
 	bool groups, summary;
-	struct host_list how;
 };
 
 enum { OPTION_REV = 0x100, OPTION_CONTEXT, OPTION_QEMU, OPTION_GROUPS, OPTION_SUMMARY };
@@ -61,9 +61,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	const struct lwp_rev *rev;
 
 	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &a->how;
-		return 0;
 	case 'j':
 		a->format = FORMAT_JSON;
 		return 0;
@@ -108,7 +105,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			bad_usage(state, "--groups and --summary are text or JSON");
 		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return other_key(key, state);
 	}
 }
 

@@ -12,12 +12,12 @@
 #include "source.h"
 
 struct arguments {
+	struct host_list how;
 	const char *domain;
 	char **names;
 	size_t nr;
 	const struct manager *manager;
 	bool summary, json;
-	struct host_list how;
 };
 
 enum { OPTION_MANAGER = 0x100, OPTION_SUMMARY };
@@ -35,9 +35,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	struct arguments *a = state->input;
 
 	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &a->how;
-		return 0;
 	case OPTION_MANAGER:
 		for (a->manager = managers; a->manager->name; a->manager++)
 			if (!strcmp(a->manager->name, arg))
@@ -60,7 +57,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			bad_usage(state, "it needs a domain and one host or more");
 		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return other_key(key, state);
 	}
 }
 

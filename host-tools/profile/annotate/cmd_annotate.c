@@ -268,9 +268,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	struct arguments *a = state->input;
 
 	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &a->view;
-		return 0;
 	case ARGP_KEY_ARG:
 		if (a->symbol)
 			return ARGP_ERR_UNKNOWN; /* the file, which is the view's */
@@ -282,7 +279,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		a->view.filter.symbol = a->symbol;
 		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return other_key(key, state);
 	}
 }
 

@@ -28,9 +28,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	struct arguments *a = state->input;
 
 	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &a->view;
-		return 0;
 	case 'a':
 		a->all = true;
 		return 0;
@@ -47,7 +44,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			bad_usage(state, "it needs two files");
 		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return other_key(key, state);
 	}
 }
 
@@ -118,7 +115,7 @@ static int run(int argc, char **argv)
 	bool good;
 
 	argp_parse(&argp, argc, argv, 0, NULL, &a);
-	a.view.lines = false;
+	a.view.no_lines = true;
 	good = view_open(&views[0], a.files[0], &a.view) &&
 	       view_open(&views[1], a.files[1], &a.view) && compare(&a, views);
 	view_close(&views[0]);

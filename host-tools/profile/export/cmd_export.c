@@ -48,9 +48,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	struct arguments *a = state->input;
 
 	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &a->view;
-		return 0;
 	case 'f':
 		parse_format(state, a, arg);
 		return 0;
@@ -62,7 +59,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			bad_usage(state, "it needs --format; see --help");
 		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return other_key(key, state);
 	}
 }
 

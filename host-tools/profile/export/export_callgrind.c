@@ -86,19 +86,14 @@ static void choose_events(struct writer *w)
 static void put_head(const struct writer *w)
 {
 	const struct profile *p = &w->e->view->profile;
+	char *command = profile_command(p);
 	FILE *out = w->e->out;
 
 	fputs("# callgrind format\nversion: 1\ncreator: lwpctl\n", out);
 	if (p->nr_processes)
 		fprintf(out, "pid: %" PRIu32 "\n", p->processes[0].pid);
-	fputs("cmd:", out);
-	for (uint32_t i = 0; i < p->config.nr_args; i++) {
-		struct lwpdata_bytes bytes = lwpdata_arg(&p->config, i);
-		char *arg = printable(bytes.data, bytes.size);
-
-		fprintf(out, " %s", arg);
-		free(arg);
-	}
+	fprintf(out, "cmd:%s%s", p->config.nr_args ? " " : "", command);
+	free(command);
 	fputs("\npart: 1\n\npositions: instr line\nevents:", out);
 	if (w->windows)
 		fputs(" instructions", out);

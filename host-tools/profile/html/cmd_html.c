@@ -356,26 +356,6 @@ static void put_event(struct writer *w, uint32_t event_id)
 	fputc('}', w->out);
 }
 
-static void put_command(const struct writer *w)
-{
-	const struct profile *p = &w->e.view->profile;
-	char *text = NULL, *shown;
-	size_t size;
-	FILE *to = must(open_memstream(&text, &size));
-
-	for (uint32_t i = 0; i < p->config.nr_args; i++) {
-		struct lwpdata_bytes arg = lwpdata_arg(&p->config, i);
-
-		fprintf(to, "%s%.*s", i ? " " : "", (int)arg.size, (const char *)arg.data);
-	}
-	if (fclose(to))
-		must(NULL);
-	shown = printable(text, size);
-	put_pair(w->out, "command", shown);
-	free(shown);
-	free(text);
-}
-
 static void put_data(struct writer *w)
 {
 	const struct profile *p = &w->e.view->profile;
@@ -384,14 +364,14 @@ static void put_data(struct writer *w)
 				 .kind = w->e.options->kind };
 	time_t start = (time_t)(p->config.start_realtime / 1000000000u);
 	char *kernel = printable(p->config.kernel.data, p->config.kernel.size), date[64] = "";
+	char *command = profile_command(p);
 	uint32_t event_id;
 	struct tm tm;
 
 	if (gmtime_r(&start, &tm))
 		strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S UTC", &tm);
 	fputc('{', w->out);
-	put_command(w);
-	fputc(',', w->out);
+	put_member(w->out, "command", command);
 	put_member(w->out, "date", date);
 	put_member(w->out, "kernel", kernel);
 	put_pair(w->out, "revision", lwp_rev_get(p->config.revision)->name);
@@ -407,6 +387,7 @@ static void put_data(struct writer *w)
 	}
 	fputs("]}", w->out);
 	free(kernel);
+	free(command);
 }
 
 static bool write_page(const struct arguments *a, struct view *view, FILE *out)
@@ -438,9 +419,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	struct arguments *a = state->input;
 
 	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &a->view;
-		return 0;
 	case 'o':
 		a->output = arg;
 		return 0;
@@ -448,7 +426,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		a->source = true;
 		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return other_key(key, state);
 	}
 }
 

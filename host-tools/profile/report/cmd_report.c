@@ -73,9 +73,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 				&a->source };
 
 	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &a->view;
-		return 0;
 	case 'b':
 		if (!grouping_parse(&a->by, arg))
 			bad_usage(state,
@@ -104,7 +101,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		*flags[key - OPTION_WIDE] = true;
 		return 0;
 	case ARGP_KEY_END:
-		if (a->source && (a->by.nr || calls_report_any(&a->calls) || !a->view.lines))
+		if (a->source && (a->by.nr || calls_report_any(&a->calls) || a->view.no_lines))
 			bad_usage(
 				state,
 				"--source is a report of its own, not with --by, --exact, --calls, "
@@ -114,7 +111,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			       grouping_has(&a->by, KEY_DATA);
 		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return other_key(key, state);
 	}
 }
 

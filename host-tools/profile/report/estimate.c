@@ -90,6 +90,13 @@ uint32_t report_event(const struct report *report, uint32_t i)
 	return 0;
 }
 
+const struct report_table report_tables[REPORT_TABLES] = {
+	{ "symbols", { .keys = { KEY_SYMBOL, KEY_OBJECT }, .nr = 2 } },
+	{ "objects", { .keys = { KEY_OBJECT }, .nr = 1 } },
+	{ "threads", { .keys = { KEY_THREAD }, .nr = 1 } },
+	{ "data", { .keys = { KEY_SYMBOL, KEY_VARIABLE, KEY_DATA }, .nr = 3 } },
+};
+
 bool report_has_data(const struct report *report, uint32_t event_id)
 {
 	return report->profile->has_data && profile_kind(report->profile, event_id) == LWP_KIND_DME;

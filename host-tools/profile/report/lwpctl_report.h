@@ -66,6 +66,13 @@ uint32_t report_event(const struct report *report, uint32_t i);
 /* Do records of this event have data addresses, and is it known what was mapped there? */
 bool report_has_data(const struct report *report, uint32_t event_id);
 
+/* The tables of an event for which none was asked for. The last is for events with data. */
+#define REPORT_TABLES 4
+extern const struct report_table {
+	const char *name;
+	struct grouping by;
+} report_tables[REPORT_TABLES];
+
 /* report_text(), report_json(): print the report. */
 #define REPORT_FORMAT(name, text) void report_##name(const struct report *report);
 #include "formats.h"

@@ -409,12 +409,12 @@ static double *count_calls(const struct calls *c)
 }
 
 static bool windows_tell(const struct calls_report *what, const struct profile *profile,
-			 const struct filter *filter)
+			 const struct filter *filter, bool *complete)
 {
 	const char *why;
-	bool complete = calls_complete(profile, filter, &why);
 
-	if (complete || (!what->exact && profile->nr_windows))
+	*complete = calls_complete(profile, filter, &why);
+	if (*complete || (!what->exact && profile->nr_windows))
 		return true;
 	if (what->exact && profile->nr_windows)
 		return refuse("%s: this is no complete trace: %s; record with lwprun --windows=all",
@@ -427,11 +427,9 @@ bool calls_report(const struct calls_report *what, struct view *view, const stru
 {
 	struct calls calls;
 	struct printer p = { what, view, &calls, NULL, NULL, false };
-	const char *why;
 
-	if (!windows_tell(what, &view->profile, filter))
+	if (!windows_tell(what, &view->profile, filter, &p.complete))
 		return false;
-	p.complete = calls_complete(&view->profile, filter, &why);
 	calls_make(&calls, &view->resolver, filter, NULL, NULL);
 	p.inclusive = calls_inclusive(&calls);
 	p.called = count_calls(&calls);

@@ -85,16 +85,8 @@ static json_object *rows_json(const struct report *report, const struct grouping
 
 static void add_tables(const struct report *report, json_object *event, uint32_t event_id)
 {
-	static const struct {
-		const char *name;
-		struct grouping by;
-	} usual[] = {
-		{ "symbols", { .keys = { KEY_SYMBOL, KEY_OBJECT }, .nr = 2 } },
-		{ "objects", { .keys = { KEY_OBJECT }, .nr = 1 } },
-		{ "threads", { .keys = { KEY_THREAD }, .nr = 1 } },
-		{ "data", { .keys = { KEY_SYMBOL, KEY_VARIABLE, KEY_DATA }, .nr = 3 } },
-	};
-	size_t nr = sizeof(usual) / sizeof(usual[0]) - !report_has_data(report, event_id);
+	const struct report_table *t = report_tables;
+	const struct report_table *end = t + REPORT_TABLES - !report_has_data(report, event_id);
 
 	if (report->source) {
 		json_add(event, "lines", source_json(report, event_id));
@@ -104,8 +96,8 @@ static void add_tables(const struct report *report, json_object *event, uint32_t
 		json_add(event, "rows", rows_json(report, &report->by, event_id));
 		return;
 	}
-	for (size_t i = 0; i < nr; i++)
-		json_add(event, usual[i].name, rows_json(report, &usual[i].by, event_id));
+	for (; t < end; t++)
+		json_add(event, t->name, rows_json(report, &t->by, event_id));
 }
 
 static json_object *event_json(const struct report *report, uint32_t event_id)

@@ -16,7 +16,6 @@
 
 /* A column is as wide as its longest text, up to this. */
 #define COLUMN_MAX 44
-#define TABLES 4
 
 static const char *const headings[NR_KEYS] = {
 	[KEY_SYMBOL] = "Symbol",   [KEY_OBJECT] = "Object",	[KEY_THREAD] = "Thread (pid/tid)",
@@ -203,21 +202,15 @@ static void print_table(const struct report *report, const struct rows *rows,
 
 static void print_tables(const struct report *report, uint32_t event_id)
 {
-	static const struct grouping usual[TABLES] = {
-		{ .keys = { KEY_SYMBOL, KEY_OBJECT }, .nr = 2 },
-		{ .keys = { KEY_OBJECT }, .nr = 1 },
-		{ .keys = { KEY_THREAD }, .nr = 1 },
-		{ .keys = { KEY_SYMBOL, KEY_VARIABLE, KEY_DATA }, .nr = 3 },
-	};
-	const struct grouping *by = report->by.nr ? &report->by : usual;
-	size_t nr = report->by.nr ? 1 : TABLES - !report_has_data(report, event_id);
+	size_t nr = report->by.nr ? 1 : REPORT_TABLES - !report_has_data(report, event_id);
 
 	for (size_t i = 0; i < nr; i++) {
+		const struct grouping *by = report->by.nr ? &report->by : &report_tables[i].by;
 		struct rows rows;
 
-		rows_make(&rows, report->resolver, report->samples, &by[i], (uint8_t)event_id,
+		rows_make(&rows, report->resolver, report->samples, by, (uint8_t)event_id,
 			  report->order);
-		print_table(report, &rows, &by[i], columns_of(report, event_id));
+		print_table(report, &rows, by, columns_of(report, event_id));
 		rows_free(&rows);
 	}
 }
@@ -233,21 +226,15 @@ static void print_head(const struct report *report)
 
 	char *name = printable_string(report->name);
 	char *kernel = printable(p->config.kernel.data, p->config.kernel.size);
+	char *command = profile_command(p);
 
-	if (*name)
-		printf("%s: ", name);
-	for (uint32_t i = 0; i < p->config.nr_args; i++) {
-		struct lwpdata_bytes bytes = lwpdata_arg(&p->config, i);
-		char *arg = printable(bytes.data, bytes.size);
-
-		printf("%s%s", i ? " " : "", arg);
-		free(arg);
-	}
+	printf("%s%s%s", name, *name ? ": " : "", command);
 	if (gmtime_r(&start, &tm))
 		strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S UTC", &tm);
 	printf("\n%s, Linux %s, LWP %s; %zu program%s, %zu thread%s\n", date, kernel,
 	       lwp_rev_get(p->config.revision)->name, p->nr_processes,
 	       p->nr_processes == 1 ? "" : "s", p->nr_threads, p->nr_threads == 1 ? "" : "s");
+	free(command);
 	free(kernel);
 	free(name);
 }

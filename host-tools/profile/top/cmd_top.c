@@ -330,9 +330,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	struct arguments *a = state->input;
 
 	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &a->view;
-		return 0;
 	case OPTION_DELAY:
 		a->delay = seconds(state, arg);
 		return 0;
@@ -344,7 +341,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		a->limited = true;
 		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return other_key(key, state);
 	}
 }
 
