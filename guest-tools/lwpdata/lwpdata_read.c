@@ -66,14 +66,14 @@ static uint32_t take32(struct cursor *c)
 {
 	const uint8_t *p = take(c, sizeof(uint32_t));
 
-	return p ? lwpdata_get32(p) : 0;
+	return p ? lwp_get32(p) : 0;
 }
 
 static uint64_t take64(struct cursor *c)
 {
 	const uint8_t *p = take(c, sizeof(uint64_t));
 
-	return p ? lwpdata_get64(p) : 0;
+	return p ? lwp_get64(p) : 0;
 }
 
 static struct lwpdata_bytes take_bytes(struct cursor *c, uint64_t size)
@@ -89,7 +89,7 @@ static struct lwpdata_bytes take_blob(struct cursor *c)
 {
 	const uint8_t *p = take(c, sizeof(uint16_t));
 
-	return take_bytes(c, p ? lwpdata_get16(p) : 0);
+	return take_bytes(c, p ? lwp_get16(p) : 0);
 }
 
 static struct lwpdata_bytes take_text(struct cursor *c)
@@ -289,12 +289,12 @@ bool lwpdata_open(struct lwpdata_reader *r, const void *data, uint64_t size,
 	r->size = size;
 	if (size < LWPDATA_PREAMBLE_SIZE || memcmp(data, LWPDATA_MAGIC, LWPDATA_MAGIC_SIZE) != 0)
 		return set_error(error, 0, "not an lwpdata file");
-	major = lwpdata_get16(r->data + LWPDATA_PREAMBLE_MAJOR);
+	major = lwp_get16(r->data + LWPDATA_PREAMBLE_MAJOR);
 	if (major != LWPDATA_MAJOR)
 		return set_error(error, LWPDATA_PREAMBLE_MAJOR,
 				 "version %" PRIu32 " of the format, this reader knows %d", major,
 				 LWPDATA_MAJOR);
-	if (lwpdata_get32(r->data + LWPDATA_PREAMBLE_ZERO))
+	if (lwp_get32(r->data + LWPDATA_PREAMBLE_ZERO))
 		return set_error(error, LWPDATA_PREAMBLE_ZERO, "a reserved field is not zero");
 	r->offset = LWPDATA_PREAMBLE_SIZE;
 	return true;
@@ -310,21 +310,21 @@ static bool check_section(struct lwpdata_reader *r, uint64_t *size, uint32_t *cr
 	if (left < LWPDATA_SECTION_HEADER_SIZE)
 		return set_error(error, r->size, "the file is cut off: its END section is missing");
 	left -= LWPDATA_SECTION_HEADER_SIZE;
-	*size = lwpdata_get64(header + LWPDATA_HEADER_SIZE);
+	*size = lwp_get64(header + LWPDATA_HEADER_SIZE);
 	if (*size > left || lwpdata_padding(*size) > left - *size)
 		return set_error(error, r->offset,
 				 "%s: the section says %" PRIu64 " bytes, the file has %" PRIu64,
-				 section_name(lwpdata_get32(header)), *size, left);
+				 section_name(lwp_get32(header)), *size, left);
 	*crc = lwpdata_header_crc(header);
 	if (*size)
 		*crc = (uint32_t)crc32_z(*crc, header + LWPDATA_SECTION_HEADER_SIZE, *size);
-	if (*crc != lwpdata_get32(header + LWPDATA_HEADER_CRC))
+	if (*crc != lwp_get32(header + LWPDATA_HEADER_CRC))
 		return set_error(error, r->offset, "%s: damaged, its checksum does not match",
-				 section_name(lwpdata_get32(header)));
+				 section_name(lwp_get32(header)));
 	for (unsigned int i = 0; i < lwpdata_padding(*size); i++) {
 		if (header[LWPDATA_SECTION_HEADER_SIZE + *size + i])
 			return set_error(error, r->offset, "%s: padding is not zero",
-					 section_name(lwpdata_get32(header)));
+					 section_name(lwp_get32(header)));
 	}
 	return true;
 }
@@ -336,7 +336,7 @@ bool lwpdata_whole(const struct lwpdata_reader *r)
 	if (left < LWPDATA_SECTION_HEADER_SIZE)
 		return false;
 	left -= LWPDATA_SECTION_HEADER_SIZE;
-	size = lwpdata_get64(r->data + r->offset + LWPDATA_HEADER_SIZE);
+	size = lwp_get64(r->data + r->offset + LWPDATA_HEADER_SIZE);
 	return size <= left && lwpdata_padding(size) <= left - size;
 }
 
@@ -357,13 +357,13 @@ int lwpdata_next(struct lwpdata_reader *r, struct lwpdata_section *s, struct lwp
 		return -1;
 	memset(s, 0, sizeof(*s));
 	s->offset = r->offset;
-	s->type = lwpdata_get32(r->data + r->offset + LWPDATA_HEADER_TYPE);
+	s->type = lwp_get32(r->data + r->offset + LWPDATA_HEADER_TYPE);
 	c.offset = r->offset + LWPDATA_SECTION_HEADER_SIZE;
 	c.p = r->data + c.offset;
 	c.left = size;
 	c.section = section_name(s->type);
 	r->offset = c.offset + size + lwpdata_padding(size);
-	lwpdata_put32(link, crc);
+	lwp_put32(link, crc);
 	r->chain = (uint32_t)crc32_z(r->chain, link, sizeof(link));
 	r->sections++;
 
@@ -379,7 +379,7 @@ struct lwpdata_bytes lwpdata_arg(const struct lwpdata_config *config, uint32_t i
 	struct lwpdata_bytes arg = { config->raw_args.data, 0 };
 
 	for (;; i--) {
-		arg.size = lwpdata_get16(arg.data);
+		arg.size = lwp_get16(arg.data);
 		arg.data += sizeof(uint16_t);
 		if (i == 0)
 			return arg;

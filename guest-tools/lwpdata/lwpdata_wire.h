@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* lwpdata: offsets and little-endian access that writer and reader share. */
+/* lwpdata: offsets that writer and reader share. Numbers are written by lwp_put32() and its like of vmcb/. */
 #ifndef LWPDATA_WIRE_H
 #define LWPDATA_WIRE_H
 
 #include <stdint.h>
 #include <zlib.h>
 
+#include "lwp_types.h"
 #include "lwpdata.h"
 
 /* Preamble: magic, then */
@@ -17,39 +18,6 @@
 #define LWPDATA_HEADER_TYPE 0 /* u32 */
 #define LWPDATA_HEADER_CRC 4 /* u32: CRC-32 of type, size and payload */
 #define LWPDATA_HEADER_SIZE 8 /* u64: bytes of payload, padding not included */
-
-static inline uint16_t lwpdata_get16(const uint8_t *p)
-{
-	return (uint16_t)(p[0] | p[1] << 8);
-}
-
-static inline uint32_t lwpdata_get32(const uint8_t *p)
-{
-	return (uint32_t)lwpdata_get16(p) | (uint32_t)lwpdata_get16(p + 2) << 16;
-}
-
-static inline uint64_t lwpdata_get64(const uint8_t *p)
-{
-	return (uint64_t)lwpdata_get32(p) | (uint64_t)lwpdata_get32(p + 4) << 32;
-}
-
-static inline void lwpdata_put16(uint8_t *p, uint16_t value)
-{
-	p[0] = (uint8_t)value;
-	p[1] = (uint8_t)(value >> 8);
-}
-
-static inline void lwpdata_put32(uint8_t *p, uint32_t value)
-{
-	lwpdata_put16(p, (uint16_t)value);
-	lwpdata_put16(p + 2, (uint16_t)(value >> 16));
-}
-
-static inline void lwpdata_put64(uint8_t *p, uint64_t value)
-{
-	lwpdata_put32(p, (uint32_t)value);
-	lwpdata_put32(p + 4, (uint32_t)(value >> 32));
-}
 
 /* Zero bytes that follow a payload of `size` bytes. */
 static inline unsigned int lwpdata_padding(uint64_t size)

@@ -94,8 +94,8 @@ struct lwpdata_writer *lwpdata_create(const char *path)
 	umask(mask);
 	if (fchmod(w->fd, 0666 & ~mask) < 0)
 		lwpdata_fail(w, -errno);
-	lwpdata_put16(preamble + LWPDATA_PREAMBLE_MAJOR, LWPDATA_MAJOR);
-	lwpdata_put16(preamble + LWPDATA_PREAMBLE_MINOR, LWPDATA_MINOR);
+	lwp_put16(preamble + LWPDATA_PREAMBLE_MAJOR, LWPDATA_MAJOR);
+	lwp_put16(preamble + LWPDATA_PREAMBLE_MINOR, LWPDATA_MINOR);
 	append(w, preamble, sizeof(preamble));
 	return w;
 
@@ -132,7 +132,7 @@ static void put32(struct lwpdata_writer *w, uint32_t value)
 	uint8_t *p = grow(w, sizeof(value));
 
 	if (p)
-		lwpdata_put32(p, value);
+		lwp_put32(p, value);
 }
 
 static void put64(struct lwpdata_writer *w, uint64_t value)
@@ -140,7 +140,7 @@ static void put64(struct lwpdata_writer *w, uint64_t value)
 	uint8_t *p = grow(w, sizeof(value));
 
 	if (p)
-		lwpdata_put64(p, value);
+		lwp_put64(p, value);
 }
 
 static void put_bytes(struct lwpdata_writer *w, const void *data, size_t size)
@@ -157,7 +157,7 @@ static void put_string(struct lwpdata_writer *w, struct lwpdata_bytes text)
 	uint8_t *p = grow(w, sizeof(uint16_t));
 
 	if (p)
-		lwpdata_put16(p, (uint16_t)size);
+		lwp_put16(p, (uint16_t)size);
 	put_bytes(w, text.data, size);
 }
 
@@ -181,14 +181,14 @@ static int write_section(struct lwpdata_writer *w, uint32_t type, const void *fi
 	w->payload_used = 0;
 	if (w->error)
 		return w->error;
-	lwpdata_put32(header + LWPDATA_HEADER_TYPE, type);
-	lwpdata_put64(header + LWPDATA_HEADER_SIZE, size);
+	lwp_put32(header + LWPDATA_HEADER_TYPE, type);
+	lwp_put64(header + LWPDATA_HEADER_SIZE, size);
 	crc = lwpdata_header_crc(header);
 	for (size_t i = 0; i < 3; i++)
 		if (pieces[i].size)
 			crc = (uint32_t)crc32_z(crc, pieces[i].data, pieces[i].size);
-	lwpdata_put32(header + LWPDATA_HEADER_CRC, crc);
-	lwpdata_put32(link, crc);
+	lwp_put32(header + LWPDATA_HEADER_CRC, crc);
+	lwp_put32(link, crc);
 	w->chain = (uint32_t)crc32_z(w->chain, link, sizeof(link));
 	w->sections++;
 
@@ -263,9 +263,9 @@ int lwpdata_write(struct lwpdata_writer *w, enum lwpdata_type type, const void *
 
 int lwpdata_write_copy(struct lwpdata_writer *w, const uint8_t *section)
 {
-	return write_section(w, lwpdata_get32(section + LWPDATA_HEADER_TYPE),
+	return write_section(w, lwp_get32(section + LWPDATA_HEADER_TYPE),
 			     section + LWPDATA_SECTION_HEADER_SIZE,
-			     lwpdata_get64(section + LWPDATA_HEADER_SIZE), NULL, 0);
+			     lwp_get64(section + LWPDATA_HEADER_SIZE), NULL, 0);
 }
 
 int lwpdata_write_records(struct lwpdata_writer *w, uint32_t thread, uint64_t time,

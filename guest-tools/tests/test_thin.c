@@ -50,7 +50,7 @@ static void add(uint32_t thread, uint8_t event, size_t n)
 
 		for (size_t i = 0; i < now; i++) {
 			bytes[i * LWPDATA_RECORD_SIZE] = event;
-			lwpdata_put64(bytes + i * LWPDATA_RECORD_SIZE + 8, ++made[thread]);
+			lwp_put64(bytes + i * LWPDATA_RECORD_SIZE + 8, ++made[thread]);
 		}
 		thin_records(&thin, writer, thread, 0, bytes, first, bytes + first,
 			     now * LWPDATA_RECORD_SIZE - first);
@@ -61,7 +61,7 @@ static void take(const struct lwpdata_records *r)
 {
 	for (uint32_t i = 0; i < r->count; i++) {
 		const uint8_t *record = r->data + (size_t)i * LWPDATA_RECORD_SIZE;
-		uint64_t number = lwpdata_get64(record + 8), gap = number - last[r->thread];
+		uint64_t number = lwp_get64(record + 8), gap = number - last[r->thread];
 
 		seen[record[0]]++;
 		if (last[r->thread]) {
