@@ -38,24 +38,6 @@ static struct piece *add_piece(struct blocks *b, struct block *block, size_t fun
 	return &b->pieces[b->nr_pieces++];
 }
 
-static enum branch_kind kind_of(const struct lwp_insn *insn)
-{
-	if (lwp_insn_is_conditional(insn))
-		return BRANCH_CONDITIONAL;
-	switch (insn->kind) {
-	case LWP_INSN_JMP_REL:
-	case LWP_INSN_JMP_IND:
-		return BRANCH_JUMP;
-	case LWP_INSN_CALL_REL:
-	case LWP_INSN_CALL_IND:
-		return BRANCH_CALL;
-	case LWP_INSN_RET:
-		return BRANCH_RETURN;
-	default:
-		return BRANCH_UNKNOWN;
-	}
-}
-
 /* Code from the block's beginning to the end of its branch, as far as the file has it. */
 static const uint8_t *find_code(struct blocks *b, struct block *block, uint64_t *size)
 {
@@ -135,7 +117,7 @@ static bool decode(struct blocks *b, struct block *block, uint32_t process, cons
 		if (lwp_insn_is_branch(&insn) && !lwp_insn_is_conditional(&insn))
 			return false;
 	}
-	block->kind = kind_of(&insn);
+	block->kind = branch_kind_of(&insn);
 	block->length = insn.length;
 	return at == length && block->kind != BRANCH_UNKNOWN;
 }

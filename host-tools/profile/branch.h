@@ -14,9 +14,13 @@ enum branch_kind {
 	BRANCH_RETURN,
 };
 
+/* Of a near branch that is decoded. */
+struct lwp_insn;
+enum branch_kind branch_kind_of(const struct lwp_insn *insn);
+
 /*
- * The branch at `address`, whose code is given. `*target`: where it goes when it is taken, 0 if only the processor
- * knows (indirect, return).
+ * The branch at `address`, near or far, whose code is given. `*target`: where it goes when it is taken, 0 if only the
+ * processor knows (indirect, return).
  */
 enum branch_kind branch_kind(const uint8_t *code, size_t size, uint64_t address, uint64_t *target);
 
