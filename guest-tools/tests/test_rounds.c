@@ -12,12 +12,7 @@ static struct rounds r;
 
 static void start(enum windows windows, uint64_t live)
 {
-	const struct options options = {
-		.windows = windows,
-		.live = live,
-	};
-
-	rounds_init(&r, &options);
+	rounds_init(&r, &(struct options){ .windows = windows, .live = live });
 }
 
 /* A round in which a ring was found filled by so many percent. */

@@ -41,10 +41,15 @@ void begin(uint32_t nr_events, uint32_t interval, uint32_t random)
 		.events = { { 2, interval }, { 3, interval } },
 		.random = random,
 		.ring_size = 4096,
-		.tool = TEXT("test"),
+		.tool = lwpdata_text("test"),
 	};
-	const struct lwpdata_process process = { 0, LWPDATA_NONE, 100,		LWPDATA_BY_EXEC,
-						 0, TEXT("prog"), TEXT("/prog") };
+	const struct lwpdata_process process = { 0,
+						 LWPDATA_NONE,
+						 100,
+						 LWPDATA_BY_EXEC,
+						 0,
+						 lwpdata_text("prog"),
+						 lwpdata_text("/prog") };
 
 	forget();
 	strcpy(path, TEMPLATE);
@@ -63,10 +68,16 @@ void begin_thread(uint32_t interval, uint32_t initial)
 
 void add_object(uint32_t id, const char *name)
 {
-	const struct lwpdata_object object = { .id = id,
-					       .path = { (const uint8_t *)name, strlen(name) } };
+	const struct lwpdata_object object = { .id = id, .path = lwpdata_text(name) };
 
 	lwpdata_write_object(writer, &object);
+}
+
+void begin_in(const char *object)
+{
+	begin_thread(99, 0);
+	add_object(0, object);
+	add_map(0, 0x1000, 0x2000);
 }
 
 void add_map(uint32_t object, uint64_t start, uint64_t end)
@@ -85,7 +96,8 @@ void add_unmap(uint64_t start, uint64_t end)
 
 void add_thread(uint32_t id, uint32_t initial)
 {
-	const struct lwpdata_thread thread = { id, 0, 100 + id, 0, { initial }, TEXT("worker") };
+	const struct lwpdata_thread thread = { id, 0,		100 + id,
+					       0,  { initial }, lwpdata_text("worker") };
 
 	lwpdata_write_thread(writer, &thread);
 }
@@ -93,7 +105,7 @@ void add_thread(uint32_t id, uint32_t initial)
 void end_thread(uint32_t id, uint32_t flags, uint64_t missed, uint32_t final)
 {
 	const struct lwpdata_thread_end end = {
-		id, flags, 0, 0, missed, { final }, TEXT("worker")
+		id, flags, 0, 0, missed, { final }, lwpdata_text("worker")
 	};
 
 	lwpdata_write_thread_end(writer, &end);

@@ -8,8 +8,6 @@
 #include "profile.h"
 #include "rows.h"
 
-#define TEXT(literal) ((struct lwpdata_bytes){ (const uint8_t *)(literal), sizeof(literal) - 1 })
-
 extern char path[];
 extern struct lwpdata_writer *writer;
 extern struct profile profile;
@@ -24,6 +22,9 @@ void begin(uint32_t nr_events, uint32_t interval, uint32_t random);
 void begin_thread(uint32_t interval, uint32_t initial);
 
 void add_object(uint32_t id, const char *name);
+
+/* begin_thread(99, 0), and an object from 0x1000 to 0x2000. */
+void begin_in(const char *object);
 
 void add_map(uint32_t object, uint64_t start, uint64_t end);
 

@@ -15,7 +15,6 @@
 #include "lwp_record.h"
 #include "own_map.h"
 
-#define TEXT(literal) ((struct lwpdata_bytes){ (const uint8_t *)(literal), sizeof(literal) - 1 })
 #define PID 4242
 
 #define TEXT_OF_(x) #x
@@ -65,13 +64,14 @@ static void write_map(void)
 
 	if (!own_map((const void *)sample_table[LOOP], &map, path))
 		return;
-	object.path = (struct lwpdata_bytes){ (const uint8_t *)path, strlen(path) };
+	object.path = lwpdata_text(path);
 	lwpdata_write_object(writer, &object);
-	lwpdata_write_process(writer, &(struct lwpdata_process){ .parent = LWPDATA_NONE,
-								 .pid = PID,
-								 .time = now,
-								 .comm = TEXT("sam;ple \"\x1b[31m"),
-								 .exe = object.path });
+	lwpdata_write_process(writer,
+			      &(struct lwpdata_process){ .parent = LWPDATA_NONE,
+							 .pid = PID,
+							 .time = now,
+							 .comm = lwpdata_text("sam;ple \"\x1b[31m"),
+							 .exe = object.path });
 	lwpdata_write_map(writer, &map);
 }
 
@@ -132,11 +132,11 @@ static void write_jitted(void)
 							 .end = JIT + 0x1000,
 							 .time = now });
 	lwpdata_write_records(writer, 0, now, bytes, sizeof(bytes), NULL, 0);
-	lwpdata_write_perf_map(
-		writer, &(struct lwpdata_perf_map){ .text = TEXT("70000000 80 first of all\n"
-								 "70000000 40 first one\n"
-								 "70000040 20 second\n"
-								 "60000000 20 elsewhere\n") });
+	lwpdata_write_perf_map(writer, &(struct lwpdata_perf_map){
+					       .text = lwpdata_text("70000000 80 first of all\n"
+								    "70000000 40 first one\n"
+								    "70000040 20 second\n"
+								    "60000000 20 elsewhere\n") });
 }
 
 int main(int argc, char **argv)
@@ -145,13 +145,13 @@ int main(int argc, char **argv)
 	bool complete = argc == 3 && !strcmp(argv[1], "--complete");
 	bool kept = argc == 3 && !strcmp(argv[1], "--kept");
 	bool windows = complete || (argc == 3 && !strcmp(argv[1], "--windows"));
-	const struct lwpdata_bytes arguments[] = { TEXT("sample"), TEXT("a\nb") };
+	const struct lwpdata_bytes arguments[] = { lwpdata_text("sample"), lwpdata_text("a\nb") };
 	const struct lwpdata_config config = {
 		.nr_events = 2,
 		.events = { { INSTRUCTIONS, 99 }, { BRANCHES, windows ? 0 : 9 } },
 		.ring_size = 4096,
-		.tool = TEXT("sample"),
-		.kernel = TEXT("6.12"),
+		.tool = lwpdata_text("sample"),
+		.kernel = lwpdata_text("6.12"),
 		.start_monotonic = now,
 		.nr_args = 2,
 		.args = arguments,
@@ -168,12 +168,13 @@ int main(int argc, char **argv)
 		writer,
 		&(struct lwpdata_data_map){
 			{ .object = LWPDATA_NONE, .start = 0x1000, .end = 0x2000, .time = now },
-			TEXT("[heap]") });
+			lwpdata_text("[heap]") });
 	for (uint32_t i = 0; i < 2; i++)
-		lwpdata_write_thread(writer, &(struct lwpdata_thread){ .id = i,
-								       .tid = PID + i,
-								       .time = now,
-								       .comm = TEXT("thr\xff"
+		lwpdata_write_thread(writer,
+				     &(struct lwpdata_thread){ .id = i,
+							       .tid = PID + i,
+							       .time = now,
+							       .comm = lwpdata_text("thr\xff"
 										    "ead") });
 	records(0, 30, INSTRUCTIONS, LOOP, -1, false);
 	records(0, 10, INSTRUCTIONS, COLD, -1, false);

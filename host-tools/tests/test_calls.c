@@ -6,10 +6,9 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "calls.h"
-#include "lwp_record.h"
+#include "made_profile.h"
 #include "own_map.h"
 
 /*
@@ -89,41 +88,20 @@ enum {
 };
 enum { BRANCHES = 3 };
 
-static char path[] = "/tmp/test_calls.XXXXXX";
-static struct lwpdata_writer *writer;
-static struct profile profile;
-static struct resolver resolver;
 static struct calls calls;
 static double *inclusive;
+static const char *why;
 
-static void write_maps(void)
+static void set_up(void)
 {
-	struct lwpdata_object object = { 0 };
 	struct lwpdata_map map = { 0 };
 	char file[4096];
 
 	cr_assert(own_map((const void *)calls_table[OUTER], &map, file));
-	object.path = lwpdata_text(file);
-	lwpdata_write_object(writer, &object);
-	lwpdata_write_process(writer, &(struct lwpdata_process){ .parent = LWPDATA_NONE,
-								 .comm = lwpdata_text("prog"),
-								 .exe = object.path });
+	begin(2, 0, 0);
+	add_object(0, file);
 	lwpdata_write_map(writer, &map);
-	lwpdata_write_thread(writer, &(struct lwpdata_thread){ .comm = lwpdata_text("prog") });
-}
-
-static void begin(void)
-{
-	const struct lwpdata_config config = { .nr_events = 1,
-					       .events = { { BRANCHES, 0 } },
-					       .ring_size = 4096,
-					       .tool = lwpdata_text("test") };
-
-	close(mkstemp(path));
-	writer = lwpdata_create(path);
-	cr_assert(writer != NULL);
-	lwpdata_write_config(writer, &config);
-	write_maps();
+	add_thread(0, 0);
 }
 
 struct branch {
@@ -156,14 +134,10 @@ static void add_window(uint64_t weight, uint32_t flags, const struct branch *bra
 
 static void follow(uint64_t missed)
 {
-	static const struct filter all;
-
-	lwpdata_write_thread_end(writer, &(struct lwpdata_thread_end){ .missed = missed });
-	cr_assert(eq(int, lwpdata_finish(writer), 0));
-	cr_assert(profile_load(&profile, path));
-	unlink(path);
+	end_thread(0, 0, missed, 0);
+	load();
 	resolver_init(&resolver, &profile, "", false);
-	calls_make(&calls, &resolver, &all, NULL, NULL);
+	calls_make(&calls, &resolver, &filter, NULL, NULL);
 	inclusive = calls_inclusive(&calls);
 }
 
@@ -214,7 +188,7 @@ static const struct call *call_of(const char *caller, const char *callee)
 	return NULL;
 }
 
-TestSuite(calls, .init = begin);
+TestSuite(calls, .init = set_up, .fini = forget);
 
 /* ---- Instructions --------------------------------------------------------------------------- */
 
@@ -405,13 +379,10 @@ Test(calls, trips_of_a_loop_are_branches_back_and_one)
 
 static bool complete(uint32_t flags, uint64_t missed)
 {
-	static const struct filter all;
-	const char *why;
-
 	WINDOW(1, 0, { CALL, INNER });
 	WINDOW(1, flags, { INNER_RETURN, AFTER });
 	follow(missed);
-	return calls_complete(&profile, &all, &why);
+	return calls_complete(&profile, &filter, &why);
 }
 
 Test(calls, a_trace_is_complete_if_windows_continue_and_nothing_is_missed)
@@ -431,11 +402,8 @@ Test(calls, a_trace_with_missed_branches_is_not_complete)
 
 Test(calls, a_trace_that_ends_before_its_thread_is_not_complete)
 {
-	static const struct filter all;
-	const char *why;
-
 	cr_expect(complete(1, 0));
 	profile.threads[0].flags = LWPDATA_THREAD_LOST;
-	cr_assert(not(calls_complete(&profile, &all, &why)));
+	cr_assert(not(calls_complete(&profile, &filter, &why)));
 	cr_expect(eq(str, (char *)why, (char *)"LWP went off before a thread's end"));
 }

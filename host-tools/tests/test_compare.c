@@ -12,27 +12,33 @@ static struct changes changes;
 
 static uint64_t windows;
 
-static void share(struct rows *rows)
+static struct rows rows_of(struct row *list, size_t nr)
 {
-	for (size_t i = 0; i < rows->nr; i++) {
-		rows->list[i].share = (double)rows->list[i].samples / (double)rows->samples;
-		rows->list[i].effective = (double)rows->samples;
+	struct rows rows = { .list = list, .nr = nr, .windows = windows };
+
+	for (size_t i = 0; i < nr; i++)
+		rows.samples += list[i].samples;
+	for (size_t i = 0; i < nr; i++) {
+		list[i].share = (double)list[i].samples / (double)rows.samples;
+		list[i].effective = (double)rows.samples;
 	}
+	return rows;
 }
 
 static void make(struct row *before, size_t nr_before, struct row *after, size_t nr_after)
 {
-	struct rows x = { .list = before, .nr = nr_before }, y = { .list = after, .nr = nr_after };
+	struct rows x = rows_of(before, nr_before), y = rows_of(after, nr_after);
 
-	for (size_t i = 0; i < nr_before; i++)
-		x.samples += before[i].samples;
-	for (size_t i = 0; i < nr_after; i++)
-		y.samples += after[i].samples;
-	share(&x);
-	share(&y);
-	x.windows = y.windows = windows;
+	changes_free(&changes);
 	changes_make(&changes, &x, &y);
 }
+
+static void tear_down(void)
+{
+	changes_free(&changes);
+}
+
+TestSuite(compare, .fini = tear_down);
 
 /* Each sample is a window of its own. */
 Test(compare, few_windows_tell_less_than_as_many_samples)
@@ -46,11 +52,9 @@ Test(compare, few_windows_tell_less_than_as_many_samples)
 	cr_expect(epsilon_eq(dbl, changes.list[0].p, 0.01518, 1e-4));
 	/* 2.1009 of 18 degrees * sqrt(2 * 0.2 * 0.8 / 10) */
 	cr_expect(epsilon_eq(dbl, changes.list[0].error, 0.37582, 1e-4));
-	changes_free(&changes);
 	windows = 0;
 	make(before, 2, after, 2);
 	cr_expect(epsilon_eq(dbl, changes.list[0].p, 0.00729, 1e-4));
-	changes_free(&changes);
 }
 
 Test(compare, a_difference_has_its_error_and_its_chance)
@@ -67,7 +71,6 @@ Test(compare, a_difference_has_its_error_and_its_chance)
 	/* z = 0.1 / sqrt(0.55 * 0.45 * 2 / 1000) = 4.4947; twice the tail beyond it */
 	cr_expect(epsilon_eq(dbl, changes.list[0].p, 6.97e-6, 2e-8));
 	cr_expect(change_significant(&changes.list[0], changes.nr));
-	changes_free(&changes);
 }
 
 Test(compare, what_few_samples_tell_is_chance)
@@ -77,7 +80,6 @@ Test(compare, what_few_samples_tell_is_chance)
 
 	make(before, 2, after, 2);
 	cr_expect(not(change_significant(&changes.list[0], changes.nr)));
-	changes_free(&changes);
 }
 
 Test(compare, many_rows_need_more_than_one)
@@ -100,7 +102,6 @@ Test(compare, a_function_that_is_only_in_one_has_no_samples_in_the_other)
 	cr_expect(eq(dbl, changes.list[1].share[1], 0));
 	cr_expect(eq(str, (char *)changes.list[2].symbol, (char *)"f"));
 	cr_expect(eq(dbl, changes.list[2].p, 1));
-	changes_free(&changes);
 }
 
 Test(compare, an_empty_profile_compares_to_nothing)
@@ -110,5 +111,4 @@ Test(compare, an_empty_profile_compares_to_nothing)
 	make(before, 1, NULL, 0);
 	cr_assert(eq(sz, changes.nr, 1));
 	cr_expect(not(change_significant(&changes.list[0], 1)));
-	changes_free(&changes);
 }

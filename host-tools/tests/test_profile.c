@@ -77,10 +77,8 @@ Test(profile, windows_keep_their_order_and_count_as_records)
 
 Test(profile, an_address_belongs_to_what_was_mapped_then)
 {
-	begin_thread(99, 0);
-	add_object(0, "/first");
+	begin_in("/first");
 	add_object(1, "/second");
-	add_map(0, 0x1000, 0x2000);
 	add_records(0, 1, 0x1800);
 	add_unmap(0x1000, 0x2000);
 	add_map(1, 0x1000, 0x3000);

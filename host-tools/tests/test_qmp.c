@@ -60,14 +60,22 @@ Test(qmp, a_signal_loses_no_answer, .timeout = 60)
 	qmp_close(&q);
 }
 
-Test(qmp, silence_and_an_end_are_told_apart)
+/* A client that has been greeted, with what QEMU answers after that. */
+static struct qmp greeted(int fd, const char *answers)
 {
 	static const char greeting[] = "{\"QMP\": {}}\n{\"return\": {}}\n";
-	int fd = connection(0, 1000);
 	struct qmp q;
 
 	cr_assert(eq(sz, (size_t)write(qemu, greeting, strlen(greeting)), strlen(greeting)));
+	cr_assert(ge(long, write(qemu, answers, strlen(answers)), 0));
 	cr_assert(zero(int, qmp_open(&q, fd)), "%s", q.error);
+	return q;
+}
+
+Test(qmp, silence_and_an_end_are_told_apart)
+{
+	struct qmp q = greeted(connection(0, 1000), "");
+
 	cr_expect(eq(ptr, qmp_call(&q, "stop", NULL), NULL));
 	cr_expect(eq(str, q.error, (char *)"QMP: stop: QEMU gives no answer"));
 	close(qemu);
@@ -77,19 +85,6 @@ Test(qmp, silence_and_an_end_are_told_apart)
 	cr_expect(
 		eq(str, q.error, (char *)"QMP: cont: QEMU has ended, or what it says is not QMP"));
 	qmp_close(&q);
-}
-
-/* A client that has been greeted, with what QEMU answers after that. */
-static struct qmp greeted(const char *answers)
-{
-	static const char greeting[] = "{\"QMP\": {}}\n{\"return\": {}}\n";
-	int fd = connection(1, 0);
-	struct qmp q;
-
-	cr_assert(ge(long, write(qemu, greeting, strlen(greeting)), 0));
-	cr_assert(ge(long, write(qemu, answers, strlen(answers)), 0));
-	cr_assert(zero(int, qmp_open(&q, fd)), "%s", q.error);
-	return q;
 }
 
 Test(qmp, an_answer_of_another_type_is_none)
@@ -105,7 +100,7 @@ Test(qmp, an_answer_of_another_type_is_none)
 	};
 
 	for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
-		struct qmp q = greeted(answers[i][0]);
+		struct qmp q = greeted(connection(1, 0), answers[i][0]);
 
 		cr_expect(not(qmp_has_model(&q, "max")));
 		cr_expect(eq(str, q.error, (char *)answers[i][1]));
@@ -117,7 +112,8 @@ Test(qmp, an_answer_of_another_type_is_none)
 Test(qmp, statistics_of_another_type_are_none)
 {
 	struct qmp q =
-		greeted("{\"return\": [{\"qom-path\": 1}]}\n{\"return\": {\"enabled\": true}}\n"
+		greeted(connection(1, 0),
+			"{\"return\": [{\"qom-path\": 1}]}\n{\"return\": {\"enabled\": true}}\n"
 			"{\"return\": [{\"stats\": {}}, {\"stats\": [{\"value\": 1}, 2]}]}\n");
 	char text[16] = "";
 	FILE *to = fmemopen(text, sizeof(text), "w");
@@ -131,7 +127,7 @@ Test(qmp, statistics_of_another_type_are_none)
 Test(qmp, a_line_without_an_end_is_given_up, .timeout = 60)
 {
 	static char junk[1 << 16];
-	struct qmp q = greeted("");
+	struct qmp q = greeted(connection(1, 0), "");
 
 	memset(junk, ' ', sizeof(junk));
 	if (!fork()) {

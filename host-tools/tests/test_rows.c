@@ -12,11 +12,9 @@ TestSuite(rows, .fini = forget);
 
 static void make_groups(void)
 {
-	const struct lwpdata_perf_map jit = { 0, 0, TEXT("5000 100 compiled\n") };
+	const struct lwpdata_perf_map jit = { 0, 0, lwpdata_text("5000 100 compiled\n") };
 
-	begin_thread(99, 0);
-	add_object(0, "/nonexistent/object");
-	add_map(0, 0x1000, 0x2000);
+	begin_in("/nonexistent/object");
 	add_map(LWPDATA_NONE, 0x5000, 0x6000);
 	add_thread(1, 0);
 	add_records(0, 10, 0x1800);
@@ -75,15 +73,18 @@ Test(rows, samples_are_grouped_by_object_and_symbol)
 		     (char *)"No such file or directory"));
 }
 
+static struct unnamed find_unnamed(void)
+{
+	return report_unnamed(&(struct report){ .profile = &profile, .samples = &samples });
+}
+
 Test(rows, samples_without_symbols_are_counted_and_their_object_is_named)
 {
-	struct report report = { .profile = &profile };
 	struct unnamed unnamed;
 
 	make_groups();
 	group("object");
-	report.samples = &samples;
-	unnamed = report_unnamed(&report);
+	unnamed = find_unnamed();
 	cr_expect(eq(u64, unnamed.samples, 18));
 	cr_expect(eq(u64, unnamed.total, 25));
 	cr_expect(eq(str, (char *)unnamed.object, (char *)"/nonexistent/object"));
@@ -91,15 +92,13 @@ Test(rows, samples_without_symbols_are_counted_and_their_object_is_named)
 
 Test(rows, samples_without_symbols_that_lie_in_no_object_name_none)
 {
-	struct report report = { .profile = &profile };
 	struct unnamed unnamed;
 
 	begin_thread(99, 0);
 	add_map(LWPDATA_NONE, 0x5000, 0x6000);
 	add_records(0, 3, 0x5800);
 	load_by("object");
-	report.samples = &samples;
-	unnamed = report_unnamed(&report);
+	unnamed = find_unnamed();
 	cr_expect(eq(u64, unnamed.samples, 3));
 	cr_expect(unnamed.object == NULL);
 }
@@ -143,11 +142,9 @@ Test(rows, groupings_are_lists_of_different_keys)
 
 Test(rows, text_of_the_guest_cannot_act_on_a_terminal)
 {
-	const struct lwpdata_perf_map jit = { 0, 0, TEXT("5000 100 a" ESCAPE "b\xff\n") };
+	const struct lwpdata_perf_map jit = { 0, 0, lwpdata_text("5000 100 a" ESCAPE "b\xff\n") };
 
-	begin_thread(99, 0);
-	add_object(0, "/bad\n" ESCAPE "object");
-	add_map(0, 0x1000, 0x2000);
+	begin_in("/bad\n" ESCAPE "object");
 	add_map(LWPDATA_NONE, 0x5000, 0x6000);
 	add_records(0, 2, 0x1800);
 	add_records(0, 1, 0x5010);
@@ -261,9 +258,7 @@ Test(rows, an_address_of_code_does_not_lie_in_data)
 
 Test(rows, branches_have_their_taken_share_and_their_mispredictions)
 {
-	begin_thread(99, 0);
-	add_object(0, "/object");
-	add_map(0, 0x1000, 0x2000);
+	begin_in("/object");
 	add_branch(0x1800, LWP_RECORD_TKN | LWP_RECORD_PRV);
 	add_branch(0x1800, LWP_RECORD_TKN | LWP_RECORD_PRV | LWP_RECORD_PRD);
 	add_branch(0x1012, 0);
@@ -286,7 +281,9 @@ Test(rows, branches_have_their_taken_share_and_their_mispredictions)
 
 Test(rows, a_file_of_another_size_without_build_id_is_another_file)
 {
-	const struct lwpdata_object passwd = { .id = 0, .path = TEXT("/etc/passwd"), .size = 1 };
+	const struct lwpdata_object passwd = { .id = 0,
+					       .path = lwpdata_text("/etc/passwd"),
+					       .size = 1 };
 
 	begin_thread(99, 0);
 	lwpdata_write_object(writer, &passwd);

@@ -53,6 +53,11 @@ static void use(struct symbols *others)
 	symbols = others;
 }
 
+static void use_file(const char *path)
+{
+	use(symbols_open("", path, 0, none, none));
+}
+
 TestSuite(symbols, .init = set_up, .fini = tear_down);
 
 static void expect_text(const char *found, const char *wanted)
@@ -147,12 +152,11 @@ Test(symbols, lines_come_from_debugging_information)
 Test(symbols, another_build_id_is_another_file)
 {
 	static const struct lwpdata_bytes other = { (const uint8_t *)"0123456789", 10 };
-	struct symbols *s = symbols_open("", library, 0, other, none);
 
-	cr_assert(symbols_problem(s) != NULL);
-	cr_expect(strstr(symbols_problem(s), "another build-id") != NULL);
-	cr_expect(symbols_name(s, offset_of(addresses.function)) == NULL);
-	symbols_free(s);
+	use(symbols_open("", library, 0, other, none));
+	cr_assert(symbols_problem(symbols) != NULL);
+	cr_expect(strstr(symbols_problem(symbols), "another build-id") != NULL);
+	expect_name(addresses.function, "none");
 }
 
 /* The library's build-id, in `id`. */
@@ -178,7 +182,6 @@ Test(symbols, a_debug_file_of_the_build_id_serves_for_a_file_that_is_gone)
 	char root[] = "/tmp/test_symbols.XXXXXX", command[16384], name[160] = "";
 	uint8_t bytes[64];
 	struct lwpdata_bytes id = build_id(bytes);
-	struct symbols *s;
 
 	for (size_t i = 0; i < id.size; i++)
 		sprintf(name + strlen(name), i == 1 ? "/%02x" : "%02x", bytes[i]);
@@ -187,26 +190,21 @@ Test(symbols, a_debug_file_of_the_build_id_serves_for_a_file_that_is_gone)
 		 "d=%s/usr/lib/debug/.build-id; mkdir -p $d/%.2s && cp %s $d/%s.debug", root, name,
 		 library, name);
 	cr_assert(eq(int, system(command), 0));
-	s = symbols_open(root, "/gone.so", 0, id, none);
-	expect_text(symbols_name(s, offset_of(addresses.function)), "symbolic_public");
-	symbols_free(s);
+	use(symbols_open(root, "/gone.so", 0, id, none));
+	expect_name(addresses.function, "symbolic_public");
 	snprintf(command, sizeof(command), "rm -r %s", root);
 	cr_expect(eq(int, system(command), 0));
 }
 
 Test(symbols, problems_are_said)
 {
-	struct symbols *gone = symbols_open("", "/nonexistent", 0, none, none);
-	struct symbols *text = symbols_open("", "/etc/passwd", 0, none, none);
-	struct symbols *directory = symbols_open("", "/etc", 0, none, none);
-
-	cr_expect(eq(str, (char *)symbols_problem(gone), (char *)"No such file or directory"));
-	cr_expect(symbols_problem(text) != NULL);
-	cr_expect(symbols_problem(directory) != NULL);
-	cr_expect(symbols_name(text, 0) == NULL);
-	symbols_free(gone);
-	symbols_free(text);
-	symbols_free(directory);
+	use_file("/nonexistent");
+	expect_text(symbols_problem(symbols), "No such file or directory");
+	use_file("/etc/passwd");
+	cr_expect(symbols_problem(symbols) != NULL);
+	cr_expect(symbols_name(symbols, 0) == NULL);
+	use_file("/etc");
+	cr_expect(symbols_problem(symbols) != NULL);
 }
 
 Test(symbols, an_image_serves_as_a_file)
@@ -215,20 +213,18 @@ Test(symbols, an_image_serves_as_a_file)
 	struct lwpdata_bytes image = { vdso, 0 };
 	struct lwpdata_map map;
 	char path[4096];
-	struct symbols *s;
 	bool found = false;
 
 	if (!vdso || !own_map(vdso, &map, path))
 		cr_skip_test("no vDSO here");
 	image.size = (size_t)(map.end - map.start);
-	s = symbols_open("", "[vdso]", 0, none, image);
+	use(symbols_open("", "[vdso]", 0, none, image));
 	for (uint64_t at = 0; at < image.size && !found; at += 4) {
-		const char *name = symbols_name(s, at);
+		const char *name = symbols_name(symbols, at);
 
 		found = name && strstr(name, "clock_gettime");
 	}
 	cr_expect(found);
-	symbols_free(s);
 }
 
 /* ---- Stripped files, names of versions, inlined functions ----------------------------------- */
@@ -243,7 +239,7 @@ static void use_copy(const char *how, const char *file)
 	close(mkstemp(path));
 	snprintf(command, sizeof(command), "objcopy %s %s %s", how, file, path);
 	cr_assert(eq(int, system(command), 0));
-	use(symbols_open("", path, 0, none, none));
+	use_file(path);
 	unlink(path);
 }
 
