@@ -10,7 +10,6 @@
 
 #include "fuzz.h"
 #include "lwpdata_fields.h"
-#include "lwpdata_wire.h"
 #include "sign.h"
 
 static void check_bytes(const struct lwpdata_reader *r, struct lwpdata_bytes bytes)

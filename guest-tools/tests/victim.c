@@ -5,7 +5,6 @@
  */
 #include <dlfcn.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <glob.h>
 #include <pthread.h>
 #include <sched.h>

@@ -5,7 +5,6 @@
  * their share of the samples is due; if entries or exits begin a period, there is none.
  */
 #include <stdio.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>

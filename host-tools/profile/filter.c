@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "filter.h"
+#include "resolve.h"
 
 #define NS 1e9
 #define SECONDS_MAX 1e9
@@ -48,10 +49,7 @@ bool filter_batch(const struct filter *f, const struct profile *p,
 
 bool filter_place(const struct filter *f, const char *object, const char *symbol)
 {
-	const char *slash = strrchr(object, '/');
-
-	if (f->object && !is_name(f->object, object) &&
-	    !is_name(f->object, slash ? slash + 1 : object))
+	if (f->object && !is_name(f->object, object) && !is_name(f->object, last_part(object)))
 		return false;
 	return !f->symbol || is_name(f->symbol, symbol);
 }

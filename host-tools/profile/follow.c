@@ -20,9 +20,9 @@
 
 static bool newer(const struct stat *a, const struct stat *b)
 {
-	if (a->st_mtim.tv_sec != b->st_mtim.tv_sec)
-		return a->st_mtim.tv_sec > b->st_mtim.tv_sec;
-	return a->st_mtim.tv_nsec > b->st_mtim.tv_nsec;
+	const struct timespec *x = &a->st_mtim, *y = &b->st_mtim;
+
+	return (ORDER(x->tv_sec, y->tv_sec) ?: ORDER(x->tv_nsec, y->tv_nsec)) > 0;
 }
 
 /* Is it the temporary name of a file: NAME.XXXXXX? */

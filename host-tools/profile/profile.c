@@ -46,8 +46,7 @@ static void add_process(struct profile *p, const struct lwpdata_process *process
 
 static void new_map(struct profile *p, const struct lwpdata_map *map, uint64_t section)
 {
-	p->maps = grow(p->maps, p->nr_maps, &p->map_room, sizeof(*p->maps));
-	p->maps[p->nr_maps] = (struct profile_map){
+	*APPEND(p->maps, p->nr_maps, p->map_room) = (struct profile_map){
 		.object = map->object,
 		.process = map->process,
 		.start = map->start,
@@ -57,7 +56,7 @@ static void new_map(struct profile *p, const struct lwpdata_map *map, uint64_t s
 		.to = NEVER,
 		.time = map->time,
 	};
-	ranges_add(&p->processes[map->process].all_maps, map->start, map->end, p->nr_maps++);
+	ranges_add(&p->processes[map->process].all_maps, map->start, map->end, p->nr_maps - 1);
 }
 
 static void add_map(struct profile *p, const struct lwpdata_map *map, uint64_t section)

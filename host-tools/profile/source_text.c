@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The text of source files. Paths come from debugging information: only regular files are opened. */
 #include <fcntl.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "memory.h"
 #include "printable.h"
@@ -21,23 +21,18 @@ struct source_file {
 
 /* ---- Files ---------------------------------------------------------------------------------- */
 
+/* Closes the file. */
 static char *read_all(int fd, size_t size)
 {
 	char *text = must(malloc(size + 1));
-	size_t done = 0;
+	FILE *file = must(fdopen(fd, "r"));
+	bool whole = fread(text, 1, size, file) == size;
 
-	while (done < size) {
-		ssize_t n = read(fd, text + done, size - done);
-
-		if (n <= 0)
-			break;
-		done += (size_t)n;
-	}
-	if (done < size) {
-		free(text);
-		return NULL;
-	}
-	return text;
+	fclose(file);
+	if (whole)
+		return text;
+	free(text);
+	return NULL;
 }
 
 static void split(struct source_file *file, size_t size)
@@ -70,7 +65,6 @@ static void load(struct source_file *file, const char *sysroot)
 	if (fd < 0)
 		return;
 	file->text = read_all(fd, (size_t)st.st_size);
-	close(fd);
 	if (file->text)
 		split(file, (size_t)st.st_size);
 }

@@ -6,7 +6,6 @@
 
 #include "lwp_rev.h"
 #include "lwpctl.h"
-#include "memory.h"
 #include "view.h"
 
 /* ---- Options -------------------------------------------------------------------------------- */

@@ -2,7 +2,6 @@
 /* lwpctl explain: CPUID leaf 8000_001C and LWP_CFG, bit by bit. */
 #include <argp.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 

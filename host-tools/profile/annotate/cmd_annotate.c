@@ -230,7 +230,6 @@ static void print_addresses(struct function *f)
 static const uint8_t *find_code(struct function *f, uint64_t *size)
 {
 	struct symbols *symbols;
-	const uint8_t *code;
 
 	if (f->place->object_id == LWPDATA_NONE)
 		return NULL;
@@ -238,8 +237,7 @@ static const uint8_t *find_code(struct function *f, uint64_t *size)
 	if (!symbols_range_at(symbols, f->place->address, &f->start, &f->end))
 		return NULL;
 	*size = f->end - f->start < CODE_MAX ? f->end - f->start : CODE_MAX;
-	code = symbols_code(symbols, f->start, size);
-	return code;
+	return symbols_code(symbols, f->start, size);
 }
 
 static bool annotate(struct function *f)

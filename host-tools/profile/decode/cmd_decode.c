@@ -218,10 +218,8 @@ static int run(int argc, char **argv)
 	bool loaded;
 
 	argp_parse(&argp, argc, argv, 0, NULL, &a);
-	if (a.raw && !a.file) {
-		complain("--raw needs a file");
-		return LWPCTL_USAGE;
-	}
+	if (a.raw && !a.file)
+		return misused("--raw needs a file");
 	if (a.raw)
 		return decode_raw(a.file, a.rev);
 	loaded = profile_load(&profile, a.file ?: "lwp.data");

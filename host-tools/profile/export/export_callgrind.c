@@ -14,7 +14,6 @@
 #include "export.h"
 #include "lwp_rev.h"
 #include "memory.h"
-#include "printable.h"
 
 /* What is known of an address: one of the three. */
 struct entry {
@@ -55,20 +54,16 @@ static int compare_text(const char *a, const char *b)
 
 static int compare_function(const struct entry *x, const struct entry *y)
 {
-	int order = compare_text(x->place.object, y->place.object);
-
-	return order ?: compare_text(x->place.symbol, y->place.symbol);
+	return compare_text(x->place.object, y->place.object) ?:
+		       compare_text(x->place.symbol, y->place.symbol);
 }
 
 static int compare(const void *a, const void *b)
 {
 	const struct entry *x = a, *y = b;
 	const struct place *p = &x->place, *q = &y->place;
-	int order = compare_function(x, y);
 
-	if (order)
-		return order;
-	return ORDER(p->address, q->address) ?: p->line - q->line;
+	return compare_function(x, y) ?: ORDER(p->address, q->address) ?: p->line - q->line;
 }
 
 static size_t column(const struct writer *w, uint32_t event_id)

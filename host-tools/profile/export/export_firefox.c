@@ -60,16 +60,18 @@ static double milliseconds(const struct profile *p, uint64_t time)
 	return (double)(int64_t)(time - p->config.start_monotonic) / NS_PER_MS;
 }
 
-/* A column: "NAME":[...] with `value` for each of `nr` rows. */
-static void put_column(FILE *to, const char *name, size_t nr,
-		       void (*value)(FILE *to, const struct stacks *s, size_t i),
-		       const struct stacks *s)
+/* A column: "NAME":[...] with `same`, or else a value of its own, for each stack. */
+static void put_column(FILE *to, const struct stacks *s, const char *name, const char *same,
+		       void (*own)(FILE *to, const struct stacks *s, size_t i))
 {
 	fprintf(to, "\"%s\":[", name);
-	for (size_t i = 0; i < nr; i++) {
+	for (size_t i = 0; i + 1 < s->nr; i++) {
 		if (i)
 			fputc(',', to);
-		value(to, s, i);
+		if (same)
+			fputs(same, to);
+		else
+			own(to, s, i);
 	}
 	fputs("],", to);
 }
@@ -78,15 +80,6 @@ static void put_column(FILE *to, const char *name, size_t nr,
 static void put_number(FILE *to, const struct stacks *s, size_t i)
 {
 	fprintf(to, "%zu", i);
-}
-
-/* A column of one value. */
-static void put_constant(FILE *to, const char *name, size_t nr, const char *value)
-{
-	fprintf(to, "\"%s\":[", name);
-	for (size_t i = 0; i < nr; i++)
-		fprintf(to, "%s%s", i ? "," : "", value);
-	fputs("],", to);
 }
 
 static void put_parent(FILE *to, const struct stacks *s, size_t i)
@@ -119,29 +112,29 @@ static void put_tables(FILE *to, const struct stacks *s)
 	size_t nr = s->nr - 1;
 
 	fputs("\"stackTable\":{", to);
-	put_column(to, "frame", nr, put_number, s);
-	put_constant(to, "category", nr, "0");
-	put_constant(to, "subcategory", nr, "0");
-	put_column(to, "prefix", nr, put_parent, s);
+	put_column(to, s, "frame", NULL, put_number);
+	put_column(to, s, "category", "0", NULL);
+	put_column(to, s, "subcategory", "0", NULL);
+	put_column(to, s, "prefix", NULL, put_parent);
 	fprintf(to, "\"length\":%zu},\n\"frameTable\":{", nr);
-	put_constant(to, "address", nr, "-1");
-	put_constant(to, "inlineDepth", nr, "0");
-	put_constant(to, "category", nr, "0");
-	put_constant(to, "subcategory", nr, "0");
-	put_column(to, "func", nr, put_number, s);
-	put_constant(to, "nativeSymbol", nr, "null");
-	put_constant(to, "innerWindowID", nr, "null");
-	put_constant(to, "implementation", nr, "null");
-	put_column(to, "line", nr, put_line, s);
-	put_constant(to, "column", nr, "null");
+	put_column(to, s, "address", "-1", NULL);
+	put_column(to, s, "inlineDepth", "0", NULL);
+	put_column(to, s, "category", "0", NULL);
+	put_column(to, s, "subcategory", "0", NULL);
+	put_column(to, s, "func", NULL, put_number);
+	put_column(to, s, "nativeSymbol", "null", NULL);
+	put_column(to, s, "innerWindowID", "null", NULL);
+	put_column(to, s, "implementation", "null", NULL);
+	put_column(to, s, "line", NULL, put_line);
+	put_column(to, s, "column", "null", NULL);
 	fprintf(to, "\"length\":%zu},\n\"funcTable\":{", nr);
-	put_column(to, "name", nr, put_number, s);
-	put_constant(to, "isJS", nr, "false");
-	put_constant(to, "relevantForJS", nr, "false");
-	put_constant(to, "resource", nr, "-1");
-	put_column(to, "fileName", nr, put_file, s);
-	put_constant(to, "lineNumber", nr, "null");
-	put_constant(to, "columnNumber", nr, "null");
+	put_column(to, s, "name", NULL, put_number);
+	put_column(to, s, "isJS", "false", NULL);
+	put_column(to, s, "relevantForJS", "false", NULL);
+	put_column(to, s, "resource", "-1", NULL);
+	put_column(to, s, "fileName", NULL, put_file);
+	put_column(to, s, "lineNumber", "null", NULL);
+	put_column(to, s, "columnNumber", "null", NULL);
 	fprintf(to, "\"length\":%zu},\n\"stringArray\":[", nr);
 	for (size_t i = 1; i < s->nr; i++) {
 		if (i > 1)
@@ -190,9 +183,7 @@ static void put_thread(struct export *e, const struct stacks *s, size_t i, struc
 	const struct profile_thread *thread = &p->threads[i];
 	const struct profile_process *process = &p->processes[thread->process];
 
-	fputs(i ? ",\n{\"processType\":\"default\",\"name\":" :
-		  "\n{\"processType\":\"default\",\"name\":",
-	      e->out);
+	fprintf(e->out, "%s\n{\"processType\":\"default\",\"name\":", i ? "," : "");
 	put_json_string(e->out, thread->comm);
 	fputs(",\"processName\":", e->out);
 	put_json_string(e->out, process->comm);

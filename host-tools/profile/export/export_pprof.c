@@ -3,7 +3,6 @@
  * profile.proto of pprof, gzipped. Two values a sample: samples/count, which go build -pgo wants, and the events
  * that they stand for.
  */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>

@@ -57,7 +57,28 @@ static void put_member(FILE *out, const char *key, const char *text)
 
 /* ---- Functions, lines, branches ------------------------------------------------------------- */
 
-static void put_functions(const struct writer *w, const struct rows *rows)
+static void put_sources(const struct writer *w, const struct rows *rows)
+{
+	bool misses = profile_kind(&w->e.view->profile, w->e.event_id) == LWP_KIND_DME;
+	const char *before = "";
+
+	fputs("\"sources\":[", w->out);
+	for (enum lwp_data_source s = 0; misses && s < LWP_SOURCES; s++) {
+		uint64_t samples = 0;
+
+		for (size_t i = 0; i < rows->nr; i++)
+			samples += rows->list[i].detail.from[s];
+		if (!samples || !lwp_source_name(s))
+			continue;
+		fprintf(w->out, "%s{", before);
+		put_pair(w->out, "name", lwp_source_name(s));
+		fprintf(w->out, ",\"samples\":%" PRIu64 "}", samples);
+		before = ",";
+	}
+	fputs("],", w->out);
+}
+
+static void put_functions(struct writer *w, const struct rows *rows)
 {
 	fputs("\"rows\":[", w->out);
 	for (size_t i = 0; i < rows->nr && i < ROWS_MAX; i++) {
@@ -83,6 +104,7 @@ static void put_functions(const struct writer *w, const struct rows *rows)
 		fputc('}', w->out);
 	}
 	fprintf(w->out, "],\"more\":%zu,", rows->nr > ROWS_MAX ? rows->nr - ROWS_MAX : 0);
+	put_sources(w, rows);
 }
 
 static void put_source(struct writer *w, const struct row *row)
@@ -116,8 +138,9 @@ static void put_lines(struct writer *w, const struct rows *rows)
 }
 
 /* Branches that are sometimes taken and sometimes not. */
-static void put_branches(const struct writer *w, const struct rows *rows, bool branches)
+static void put_branches(struct writer *w, const struct rows *rows)
 {
+	bool branches = profile_kind(&w->e.view->profile, w->e.event_id) == LWP_KIND_BRE;
 	size_t n = 0;
 
 	fputs("\"branches\":[", w->out);
@@ -139,47 +162,25 @@ static void put_branches(const struct writer *w, const struct rows *rows, bool b
 	fputs("],", w->out);
 }
 
-static void put_sources(const struct writer *w, const struct rows *rows, bool misses)
-{
-	const char *before = "";
-
-	fputs("\"sources\":[", w->out);
-	for (enum lwp_data_source s = 0; misses && s < LWP_SOURCES; s++) {
-		uint64_t samples = 0;
-
-		for (size_t i = 0; i < rows->nr; i++)
-			samples += rows->list[i].detail.from[s];
-		if (!samples || !lwp_source_name(s))
-			continue;
-		fprintf(w->out, "%s{", before);
-		put_pair(w->out, "name", lwp_source_name(s));
-		fprintf(w->out, ",\"samples\":%" PRIu64 "}", samples);
-		before = ",";
-	}
-	fputs("],", w->out);
-}
-
 static void put_tables(struct writer *w)
 {
-	static const struct grouping by_function = { .keys = { KEY_SYMBOL, KEY_OBJECT }, .nr = 2 };
-	static const struct grouping by_line = { .keys = { KEY_LINE, KEY_SYMBOL }, .nr = 2 };
-	static const struct grouping by_address = { .keys = { KEY_ADDRESS, KEY_SYMBOL, KEY_LINE },
-						    .nr = 3 };
+	static const struct {
+		struct grouping by;
+		void (*put)(struct writer *w, const struct rows *rows);
+	} tables[] = {
+		{ { .keys = { KEY_SYMBOL, KEY_OBJECT }, .nr = 2 }, put_functions },
+		{ { .keys = { KEY_LINE, KEY_SYMBOL }, .nr = 2 }, put_lines },
+		{ { .keys = { KEY_ADDRESS, KEY_SYMBOL, KEY_LINE }, .nr = 3 }, put_branches },
+	};
 	struct view *view = w->e.view;
-	uint32_t kind = profile_kind(&view->profile, w->e.event_id);
-	uint8_t event_id = (uint8_t)w->e.event_id;
 	struct rows rows;
 
-	rows_make(&rows, &view->resolver, &view->samples, &by_function, event_id, ORDER_SAMPLES);
-	put_functions(w, &rows);
-	put_sources(w, &rows, kind == LWP_KIND_DME);
-	rows_free(&rows);
-	rows_make(&rows, &view->resolver, &view->samples, &by_line, event_id, ORDER_SAMPLES);
-	put_lines(w, &rows);
-	rows_free(&rows);
-	rows_make(&rows, &view->resolver, &view->samples, &by_address, event_id, ORDER_SAMPLES);
-	put_branches(w, &rows, kind == LWP_KIND_BRE);
-	rows_free(&rows);
+	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+		rows_make(&rows, &view->resolver, &view->samples, &tables[i].by,
+			  (uint8_t)w->e.event_id, ORDER_SAMPLES);
+		tables[i].put(w, &rows);
+		rows_free(&rows);
+	}
 }
 
 /* ---- Stacks --------------------------------------------------------------------------------- */

@@ -254,15 +254,13 @@ static int merge(const struct arguments *a)
 	bool good = true;
 	int status;
 
-	m.first_pass = true;
-	for (size_t i = 0; good && i < a->nr; i++)
-		good = merge_file(&m, a->output, a->files[i]);
-	m.first_pass = false;
-	for (size_t i = 0; good && i < a->nr; i++)
-		good = merge_file(&m, a->output, a->files[i]);
-	if (good)
-		lwpdata_write_stats(m.writer, &m.stats);
+	for (int pass = 1; pass <= 2; pass++) {
+		m.first_pass = pass == 1;
+		for (size_t i = 0; good && i < a->nr; i++)
+			good = merge_file(&m, a->output, a->files[i]);
+	}
 	if (good) {
+		lwpdata_write_stats(m.writer, &m.stats);
 		status = lwpdata_finish(m.writer);
 		if (status)
 			complain("%s: %s", a->output, strerror(-status));

@@ -140,7 +140,6 @@ static bool work(void *arguments, struct view *view)
 
 	if (calls_report_any(&a->calls)) {
 		a->calls.json = !strcmp(a->format->name, "json");
-		a->calls.wide = a->wide;
 		a->calls.limit = a->limit;
 		return calls_report(&a->calls, view, &a->view.filter);
 	}

@@ -7,7 +7,6 @@
 
 #include "resolve.h"
 #include "rows.h"
-#include "tally.h"
 #include "view.h"
 
 struct report {

@@ -11,7 +11,7 @@ struct calls_report {
 	bool exact; /* instructions of each function: the trace must be complete */
 	bool calls; /* callers and callees of each function */
 	bool loops;
-	bool json, wide;
+	bool json;
 	uint64_t limit; /* rows, 0: all */
 };
 

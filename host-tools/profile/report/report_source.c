@@ -38,9 +38,8 @@ static size_t most(const struct report *report)
 static int by_file(const void *a, const void *b)
 {
 	const struct row *x = *(struct row *const *)a, *y = *(struct row *const *)b;
-	int order = strcmp(x->file, y->file);
 
-	return order ? order : (x->line > y->line) - (x->line < y->line);
+	return strcmp(x->file, y->file) ?: ORDER(x->line, y->line);
 }
 
 static void lines_make(struct lines *l, const struct report *report, uint32_t event_id)
