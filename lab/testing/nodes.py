@@ -3,7 +3,7 @@
 that is nowhere else. Their process 1 waits for us, and takes everything of them along when it ends."""
 
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,6 +35,10 @@ class Node:
     def do(self, *words: proc.Word) -> str:
         """The output of a command there that must succeed."""
         return good(self.argv(*words))
+
+    def sh(self, commands: str, env: Sequence[str] = ()) -> None:
+        """Commands of a shell there, of which each must succeed."""
+        self.do("env", *env, "sh", "-euxc", commands)
 
     def path(self, name: str) -> Path:
         """One of its files."""

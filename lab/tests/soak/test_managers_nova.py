@@ -9,7 +9,7 @@ import pytest
 from lab.common import archive
 from lab.testing import fresh_root, nodes
 from lab.tests.managers import ready
-from lab.tests.managers.nova.server import ADDRESSES, LENGTH, PACKAGES, Cloud, Server
+from lab.tests.managers.nova.server import ADDRESSES, LENGTH, OPERATOR, PACKAGES, Cloud, Server
 
 pytestmark = pytest.mark.soak
 
@@ -34,6 +34,7 @@ def unequal(cloud: Cloud) -> Cloud:
     """Host a has six events, host b three."""
     cloud.has("a", "")
     cloud.has("b", "lwp-max-events=3\n")
+    cloud.a.sh(ready.told("Nova", "openstack aggregate", HOST="a"), OPERATOR)
     return cloud
 
 
