@@ -15,8 +15,8 @@ from lab.start import install_conformance
 FLAVOUR = "package"
 PLACE = "usr/lib/vlwp"  # beside the distribution's QEMU
 PROGRAM = "qemu-system-x86_64"
-# Firmware of other packages, which vlwp-qemu depends on.
-FIRMWARE = ("/usr/share/seabios/*.bin", "/usr/lib/ipxe/qemu/*.rom")
+# Firmware of other packages, which vlwp-qemu depends on: that of ipxe-qemu in Debian 13, and in 12.
+FIRMWARE = ("/usr/share/seabios/*.bin", "/usr/share/qemu/*.rom", "/usr/lib/ipxe/qemu/*.rom")
 
 
 def _install_qemu(root: Path) -> None:
@@ -28,9 +28,9 @@ def _install_qemu(root: Path) -> None:
         shutil.copy(out / f"pc-bios/optionrom/{rom}.bin", place / "share/qemu")
     keymaps = qemu.tree_dir(FLAVOUR) / "pc-bios/keymaps"
     shutil.copytree(keymaps, place / "share/qemu/keymaps", ignore=shutil.ignore_patterns("meson.build"))
-    for pattern in FIRMWARE:
-        for file in sorted(Path("/").glob(pattern[1:])):
-            (place / "share/qemu" / file.name).symlink_to(file)
+    files = {file.name: file for pattern in FIRMWARE for file in Path("/").glob(pattern[1:])}
+    for name, file in files.items():
+        (place / "share/qemu" / name).symlink_to(file)
 
 
 def _install_dkms(root: Path) -> None:

@@ -29,12 +29,9 @@ NAME = "guest.lab"
 LOG = f"/var/log/ganeti/kvm/{NAME}.log"
 LENGTH = 4_000_000  # of a round, in thousands of instructions: Ganeti takes a while for a move
 
-CLUSTER = "kvm:kvm_flag=disabled,machine_version=q35"
+CLUSTER = f"kvm:kvm_flag=disabled,machine_version=q35,kernel_path={SHARED}/vmlinux,initrd_path={SHARED}/initrd"
 PORT = rf"-chardev file\,id=lines\,path={SHARED}/lines\,append=on -device isa-serial\,chardev=lines"
-INSTANCE = (
-    f"kvm:kernel_path={SHARED}/vmlinux,initrd_path={SHARED}/initrd,kernel_args={{}},"
-    f"serial_console=false,kvm_extra={PORT}"
-)
+INSTANCE = f"kvm:kernel_args={{}},serial_console=false,kvm_extra={PORT}"
 LESS = "s/^lwp-min-buffer=.*/lwp-min-buffer=8/"  # a ring must be larger than the guest was told
 REASON = "LWP: source offers rings of at least 1 times 32 records, this host 8: start both with lwp-min-buffer=8\n"
 
