@@ -192,8 +192,7 @@ USER_CODE(".globl lwp_on, lwp_one, lwp_start, lwp_nop_1, lwp_nop_2, lwp_slwpcb, 
 	  "user_exit\n"
 	  ".code64\n");
 
-/* Debuggers stop here, also when it is called from here. */
-__attribute__((noinline)) u64 lwp_touch(void)
+u64 lwp_touch(void)
 {
 	struct user u;
 
