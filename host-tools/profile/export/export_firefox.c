@@ -82,29 +82,28 @@ static void put_number(FILE *to, const struct stacks *s, size_t i)
 	fprintf(to, "%zu", i);
 }
 
-static void put_parent(FILE *to, const struct stacks *s, size_t i)
+static void put_known(FILE *to, bool known, size_t number)
 {
-	if (s->list[i + 1].parent)
-		fprintf(to, "%zu", s->list[i + 1].parent - 1);
+	if (known)
+		fprintf(to, "%zu", number);
 	else
 		fputs("null", to);
 }
 
+static void put_parent(FILE *to, const struct stacks *s, size_t i)
+{
+	put_known(to, s->list[i + 1].parent, s->list[i + 1].parent - 1);
+}
+
 static void put_line(FILE *to, const struct stacks *s, size_t i)
 {
-	if (s->list[i + 1].file)
-		fprintf(to, "%d", s->list[i + 1].line);
-	else
-		fputs("null", to);
+	put_known(to, s->list[i + 1].file, (size_t)s->list[i + 1].line);
 }
 
 /* The strings of files stand after those of names. */
 static void put_file(FILE *to, const struct stacks *s, size_t i)
 {
-	if (s->list[i + 1].file)
-		fprintf(to, "%zu", s->nr - 1 + i);
-	else
-		fputs("null", to);
+	put_known(to, s->list[i + 1].file, s->nr - 1 + i);
 }
 
 static void put_tables(FILE *to, const struct stacks *s)
