@@ -189,7 +189,7 @@ void lwp_start_thread(struct lwp *l, u8 *area, u32 i, u32 interval, const char *
  * nothing is counted. Returns LWP_CBADDR.
  */
 u64 lwp_touch(void);
-/* The same after a change to this address space. */
+/* The same after a change to this address space; a debugger that stops at lwp_touch() does not see it. */
 u64 lwp_touch_in(u64 cr3);
 /* LWP off for this address space and thread, nothing flushed. */
 void lwp_stop(void);
