@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Put each mutant of the lists of guest-tools and host-tools into a copy; its tests must fail: unit tests,
-and tests of `./vlwp test linux` and `libvirt`, which then find the copy's programs where they find the tools."""
+"""Put each mutant of the lists of guest-tools and host-tools into a copy; its tests must fail: unit tests, and
+tests of `./vlwp test flat`, `linux` and `libvirt`, which then find the copy's programs where they find the tools."""
 
 import argparse
 import json

@@ -68,8 +68,8 @@ class Cluster:
         self.a.do("gnt-instance", "add", *words, *where, "-H", INSTANCE.format(self.guest.cmdline), NAME)
         for node in (self.a, self.b):
             node.sh(ready.told("Every host", HOSTS="HOST.json"))
-        no_network = "--ignore-ipolicy"  # which the policy of a new cluster wants
-        self.a.sh(ready.told("Ganeti", INSTANCE=f"{no_network} {NAME}", NODE="a.lab"))
+        # A new cluster's policy wants a network.
+        self.a.sh(ready.told("Ganeti", INSTANCE=f"--ignore-ipolicy {NAME}", NODE="a.lab"))
         self.a.sh(ready.told("Ganeti", "gnt-node", NODE="b.lab"))
         self.a.sh("mkdir -p /var/lib/prometheus/node-exporter\n" + ready.told("Drift"))
         self.a.do("gnt-instance", "startup", NAME)

@@ -15,7 +15,7 @@ from lab.tests.managers import ready
 HERE = Path(__file__).parent
 PACKAGES = (
     *("nova-api", "nova-conductor", "nova-scheduler", "nova-compute", "nova-compute-kvm", "keystone", "placement-api"),
-    *("glance-api", "mariadb-server", "rabbitmq-server", "python3-osc-placement", "iproute2", "uuid-runtime"),
+    *("glance-api", "mariadb-server", "rabbitmq-server", "python3-osc-placement", "iproute2"),
 )
 ADDRESSES = {"a": "192.0.2.1", "b": "192.0.2.2"}
 USER = {
