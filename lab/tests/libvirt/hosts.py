@@ -3,6 +3,7 @@
 root is needed: it is the libvirt of a user (qemu:///session) in name spaces that end with the test."""
 
 import subprocess
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,7 @@ from lab.tests.conftest import Ended, run
 from lab.tests.libvirt.spaces import UNSHARE
 
 SMALL = "small"  # the domain without a system
+POLL = 0.02  # seconds
 HERE = Path(__file__).parent
 EMULATOR = Path("/etc/libvirt/bin/qemu-system-x86_64")  # each host has another program there
 
@@ -64,6 +66,7 @@ class Host:
         self.log = self.dir / "libvirtd.log"
         self.qemu_log = self.dir / f"cache/libvirt/qemu/log/{SMALL}.log"  # what QEMU of the small domain says
         self.state = ALL
+        self.second = 0  # in which its emulator has changed
         self.child: subprocess.Popen[Any] | None = None
         self.started = False
 
@@ -79,15 +82,24 @@ class Host:
         return f"qemu+unix:///session?socket={self.dir}/run/libvirt/{socket}"
 
     def set(self, state: State) -> None:
-        """From now on it is like this. libvirt asks an emulator again that has changed (ctime)."""
+        """From now on it is like this."""
         file = self.dir / "etc/vlwp/host.conf"
         if state != self.state or not self.program.exists():
             self.program.write_text(state.emulator(), encoding="utf-8")
             self.program.chmod(0o755)
+            self.touch()
         self.state = state
         file.unlink(missing_ok=True)
         if state.file:
             file.write_text("".join(f"{line}\n" for line in state.file), encoding="utf-8")
+
+    def touch(self) -> None:
+        """libvirt asks its emulator again, as ctime is another one. It compares whole seconds."""
+        self.program.touch()
+        while (second := int(self.program.stat().st_ctime)) == self.second:
+            time.sleep(POLL)
+            self.program.touch()
+        self.second = second
 
     def up(self) -> None:
         """Start it, if that was not tried."""

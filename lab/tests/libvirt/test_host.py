@@ -52,7 +52,7 @@ def test_host_installed(site: Site) -> None:
     (a.dir / "etc/vlwp/host.conf").write_text("announce=on\n", encoding="utf-8")
     assert not has_lwp(a)
     assert "ExecStart=/usr/bin/touch -c /usr/lib/vlwp/bin/" in SERVICE.read_text(encoding="utf-8")
-    a.program.touch()
+    a.touch()
     assert has_lwp(a)
 
 
