@@ -81,6 +81,9 @@ GROUPS: tuple[tuple[Way, ...], ...] = (
         Way("a counter of branches", COUNTERS, "counter=194"),
         Way("last branches", COUNTERS, "lbr=1"),
     ),
+    # 10,001 instructions are a 64th of a pass: in each the same 64 are due, or some in 64 other loops.
+    _load("code of 10,000 loops", "spread=1", 1,
+          **{"64 due addresses": (LWP, " interval=10001"), "10,000 due addresses": (LWP, " interval=10002")}),
     _load("stores beside code", "beside=1", 2, patched=("", "")),
     *(
         _load(f"{number} thread{'s' if number > 1 else ''}", f"threads={number}", 1,

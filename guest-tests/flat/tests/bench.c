@@ -2,9 +2,10 @@
 /*
  * A load for flatbench: mixed integer code at CPL 3 (checksum, sorting, pointer chase, matrix), the same
  * instructions at every run. rounds=N says how much; interval=N profiles it (0: LWP is not touched, so it
- * also runs without), event=2|3 says what is counted, event=5 both. Other loads: beside=1, stores into the page of
- * the code that makes them; threads=N, switches between N threads, profiled if interval=N. counter=EVENT: a counter
- * counts it, in all modes; lbr=1: branches are recorded.
+ * also runs without), event=2|3 says what is counted, event=5 both. No ring is ever full: it is continuous. Other
+ * loads: beside=1, stores into the page of the code that makes them; threads=N, switches between N threads, profiled
+ * if interval=N; spread=1, code of 10,000 loops. counter=EVENT: a counter counts it, in all modes; lbr=1: branches
+ * are recorded.
  */
 #include "lwp_fixture.h"
 #include "paging.h"
@@ -130,6 +131,74 @@ static void stores_beside_code(u32 rounds)
 	report_eq(*(u32 *)(page + BESIDE), STORES_A_ROUND * rounds, "each store was made");
 }
 
+/* The counters at first are those of a whole interval. */
+static struct block profile(u32 interval, u32 event)
+{
+	struct block b = { .flags = LWP_F_CONT,
+			   .size = RING_PAGES * PAGE_SIZE,
+			   .event = { { (u8)event, interval - 1, interval - 1 } } };
+
+	if (event == EV_IRE + EV_BRE) {
+		b.event[0].id = EV_IRE;
+		b.event[1] = b.event[0];
+		b.event[1].id = EV_BRE;
+	}
+	return b;
+}
+
+/*
+ * A pass is SPREAD_INSNS instructions, 64 in a loop. At an interval of a 64th of them the same 64 are due in each
+ * pass; at one more, some in 64 other loops, up to all.
+ */
+#define SPREAD_LOOPS 10000u
+#define SPREAD_PADDING 60
+#define SPREAD_INSNS (SPREAD_LOOPS * 64 + SPREAD_PADDING + 4)
+#define ROUNDS_A_PASS 375
+_Static_assert(SPREAD_INSNS % 64 == 0 && SPREAD_INSNS / 64 == 10001,
+	       "bench tcg has these intervals");
+extern char bench_loop[], bench_loop_end[], bench_spread[], bench_spread_profiled[];
+/* rdi = the loops, rsi = passes. */
+USER_CODE("bench_loop: mov $9, %ecx\n"
+	  "1: .rept 5\n"
+	  "add %ecx, %eax\n"
+	  ".endr\n"
+	  "dec %ecx\n"
+	  "jnz 1b\n"
+	  "bench_loop_end:\n"
+	  "bench_spread_profiled: llwpcb %rax\n"
+	  "bench_spread: call *%rdi\n"
+	  "dec %rsi\n"
+	  "jnz bench_spread\n"
+	  "user_exit\n");
+
+static void spread(u32 rounds, u32 interval)
+{
+	u32 size = (u32)(bench_loop_end - bench_loop);
+	u32 bytes = SPREAD_LOOPS * size + SPREAD_PADDING + 1;
+	struct block b = profile(interval, EV_IRE);
+	struct lwp l;
+	u8 *code;
+
+	lwp_map(&l, kernel_cr3());
+	code = as_alloc(l.cr3, THREADS_VA, bytes / PAGE_SIZE + 1, PAGE_USER_RW);
+	for (u32 i = 0; i < SPREAD_LOOPS; i++)
+		memcpy(code + i * size, bench_loop, size);
+	memset(code + SPREAD_LOOPS * size, 0x90, SPREAD_PADDING);
+	code[bytes - 1] = 0xc3;
+	if (interval) {
+		lwp_enable();
+		block_write(&l, &b);
+	}
+	user_init64(&l.u, (u64)(interval ? bench_spread_profiled : bench_spread), STACK_TOP);
+	l.u.r.rax = CB_VA;
+	l.u.r.rdi = THREADS_VA;
+	l.u.r.rsi = rounds / ROUNDS_A_PASS + 1;
+	lwp_resume(&l);
+	if (interval)
+		lwp_stop();
+	report(!l.u.r.rsi, "all passes were made");
+}
+
 #define SWITCHES_A_ROUND 16
 
 extern char bench_start[], bench_switched[];
@@ -233,19 +302,6 @@ static void jit(u32 rounds, u32 interval)
 			  "each function was executed as it was written");
 }
 
-/* The counters at first are those of a whole interval. */
-static struct block profile(u32 interval, u32 event)
-{
-	struct block b = { .event = { { (u8)event, interval - 1, interval - 1 } } };
-
-	if (event == EV_IRE + EV_BRE) {
-		b.event[0].id = EV_IRE;
-		b.event[1] = b.event[0];
-		b.event[1].id = EV_BRE;
-	}
-	return b;
-}
-
 static void start_counters(void)
 {
 	u32 event = option_number("counter", 0);
@@ -264,6 +320,10 @@ FLAT_TEST(bench)
 
 	if (option_number("beside", 0)) {
 		stores_beside_code(option_number("rounds", 1));
+		return;
+	}
+	if (option_number("spread", 0)) {
+		spread(option_number("rounds", 1), interval);
 		return;
 	}
 	if (option_number("threads", 0)) {
