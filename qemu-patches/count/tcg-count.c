@@ -138,6 +138,9 @@ static X86CntMode cnt_choose_mode(uint32_t wants, uint64_t insns,
     if (branches == 1 || (wants & X86_CNT_WANTS_LAST)) {
         return X86_CNT_MODE_LAST;
     }
+    if (wants & X86_CNT_WANTS_TRACE) {
+        return X86_CNT_MODE_TRACE;
+    }
     if (wants & X86_CNT_WANTS_CLASSES) {
         return X86_CNT_MODE_CLASSES;
     }

@@ -12,6 +12,7 @@ typedef enum X86CntMode {
     X86_CNT_MODE_COUNT,   /* a TB subtracts its instructions from the budget */
     X86_CNT_MODE_BRANCHES, /* and its branch from that of branches */
     X86_CNT_MODE_CLASSES, /* the same, and counts branches by class */
+    X86_CNT_MODE_TRACE,   /* the same, and writes down where it branches */
     X86_CNT_MODE_LAST,    /* as COUNT; a helper retires the branch */
     X86_CNT_MODE_FIND,    /* instructions count one by one up to the due one */
     X86_CNT_MODE_STEP,    /* a helper before and after each instruction */
@@ -20,6 +21,11 @@ typedef enum X86CntMode {
 static inline bool x86_cnt_mode_counts(X86CntMode mode)
 {
     return mode >= X86_CNT_MODE_COUNT && mode <= X86_CNT_MODE_LAST;
+}
+
+static inline bool x86_cnt_mode_has_classes(X86CntMode mode)
+{
+    return mode == X86_CNT_MODE_CLASSES || mode == X86_CNT_MODE_TRACE;
 }
 
 /* The most instructions that the budget has: icount_decr.u16.low. */
@@ -49,6 +55,7 @@ typedef struct X86CntState {
     /* Since the last fold, by X86_CNT_BRANCH_*; [0]: conditional and taken. */
     uint32_t branches[5];
     uint64_t insn;          /* linear address of the instruction to retire */
+    struct X86LBR *lbr;     /* in mode TRACE: the stack of taken branches */
 
     int32_t branches_folded;
     uint32_t wants;         /* X86_CNT_WANTS_* of all who count */
@@ -96,6 +103,7 @@ typedef struct X86CntLoads {
 #define X86_CNT_WANTS_BRANCHES  2 /* and branches */
 #define X86_CNT_WANTS_CLASSES   4 /* branches are counted by class */
 #define X86_CNT_WANTS_STEP      8 /* there is work before each instruction */
+#define X86_CNT_WANTS_TRACE     256 /* taken branches are written down */
 #define X86_CNT_WANTS_LAST      16 /* a helper retires each branch */
 #define X86_CNT_WANTS_NOTES     32 /* loads and stores of a step are noted */
 #define X86_CNT_WANTS_LOADS     64 /* loads at CPL 3 are looked at */

@@ -158,7 +158,7 @@ static void lwp_fold(CPUX86State *env, int32_t insns, int32_t branches)
         return;
     }
     e = &env->lwp->engine;
-    if (c->tb_flags >> HF_CNT_MODE_SHIFT == X86_CNT_MODE_CLASSES) {
+    if (x86_cnt_mode_has_classes(c->tb_flags >> HF_CNT_MODE_SHIFT)) {
         branches = lwp_branches_of_classes(env);
     }
     env->lwp->steps += insns;

@@ -3,8 +3,8 @@
  * AMD's last branch records, version 2, under TCG: a stack of the branches that
  * were taken last.
  *
- * While the stack records, helper_cnt_retire() retires each branch
- * (X86_CNT_WANTS_LAST).  Interrupts and exceptions are far branches from the
+ * While the stack records, translated code pushes each near branch that is taken
+ * (gen_cnt_push()), and helper_cnt_retire() those that it retires.  Interrupts and exceptions are far branches from the
  * instruction that they interrupt, or from the one that is next.  Addresses are
  * linear.  No branch is predicted wrongly or speculative.
  *
@@ -23,24 +23,9 @@
 #define MSR_EXTN_CFG 0xc000010f
 #define MSR_STACK    0xc0010300 /* pairs of from, to; the youngest first */
 
-/* Branches that are not recorded */
-#define SELECT_KERNEL        (1 << 0) /* that end at CPL 0 */
-#define SELECT_USER          (1 << 1) /* that end at CPL 1 to 3 */
-#define SELECT_CONDITIONAL   (1 << 2)
-#define SELECT_CALL_RELATIVE (1 << 3)
-#define SELECT_CALL_ABSOLUTE (1 << 4)
-#define SELECT_RET           (1 << 5)
-#define SELECT_JMP_ABSOLUTE  (1 << 6)
-#define SELECT_JMP_RELATIVE  (1 << 7)
-#define SELECT_FAR           (1 << 8)
-#define SELECT_VALID         0x1ff
+#define SELECT_VALID 0x1ff
 
 #define EXTN_CFG_LBRV2EN     (1 << 6)
-
-/* An address has 58 bits; the bits above extend the sign. */
-#define FROM_ADDRESS 0x7fffffffffffffffull
-#define TO_ADDRESS   0x1fffffffffffffffull
-#define TO_VALID     (1ull << 63)
 
 static bool lbr_has(CPUX86State *env)
 {
@@ -53,37 +38,17 @@ bool x86_lbr_on(const X86PMU *pmu)
            !(pmu->global_status & X86_PMU_AMD_LBR_FROZEN);
 }
 
-uint32_t x86_lbr_wants(CPUX86State *env, const X86PMU *pmu)
+uint32_t x86_lbr_wants(CPUX86State *env, X86PMU *pmu)
 {
-    uint32_t select = env->hflags & HF_CPL_MASK ? SELECT_USER : SELECT_KERNEL;
+    uint32_t select = env->hflags & HF_CPL_MASK ? X86_LBR_USER : X86_LBR_KERNEL;
 
     if (!x86_lbr_on(pmu)) {
         return 0;
     }
+    env->x86_count.lbr = &pmu->lbr;
     /* A far branch may end at another CPL: a helper retires it in any mode. */
     return X86_CNT_WANTS_COUNT |
-           (pmu->lbr.select & select ? 0 : X86_CNT_WANTS_LAST);
-}
-
-/* The filter that a branch falls under. */
-static uint32_t lbr_filter(uint32_t info)
-{
-    switch (info & X86_CNT_BRANCH_CLASS) {
-    case X86_CNT_BRANCH_CONDITIONAL:
-        return SELECT_CONDITIONAL;
-    case X86_CNT_BRANCH_RELATIVE:
-        return SELECT_JMP_RELATIVE;
-    case X86_CNT_BRANCH_CALL_RELATIVE:
-        return SELECT_CALL_RELATIVE;
-    case X86_CNT_BRANCH_ABSOLUTE:
-        if (info & X86_CNT_RET) {
-            return SELECT_RET;
-        }
-        return info & X86_CNT_CALL ? SELECT_CALL_ABSOLUTE :
-                                     SELECT_JMP_ABSOLUTE;
-    default:
-        return SELECT_FAR;
-    }
+           (pmu->lbr.select & select ? 0 : X86_CNT_WANTS_TRACE);
 }
 
 /* A branch has been taken, into the mode that the CPU is in. */
@@ -93,13 +58,13 @@ static void lbr_push(CPUX86State *env, X86PMU *pmu, uint32_t filter,
     X86LBR *lbr = &pmu->lbr;
     uint64_t to = x86_cnt_linear(env, env->eip);
 
-    filter |= env->hflags & HF_CPL_MASK ? SELECT_USER : SELECT_KERNEL;
+    filter |= env->hflags & HF_CPL_MASK ? X86_LBR_USER : X86_LBR_KERNEL;
     if (lbr->select & filter) {
         return;
     }
     lbr->top = (lbr->top + 1) % X86_LBR_ENTRIES;
-    lbr->from[lbr->top] = from & FROM_ADDRESS;
-    lbr->to[lbr->top] = (to & TO_ADDRESS) | TO_VALID;
+    lbr->from[lbr->top] = from & X86_LBR_FROM_ADDRESS;
+    lbr->to[lbr->top] = (to & X86_LBR_TO_ADDRESS) | X86_LBR_TO_VALID;
 }
 
 void x86_lbr_retire(CPUX86State *env, X86PMU *pmu, const X86CntInsn *insn)
@@ -108,7 +73,7 @@ void x86_lbr_retire(CPUX86State *env, X86PMU *pmu, const X86CntInsn *insn)
     bool near = (info & X86_CNT_BRANCH_CLASS) && (info & X86_CNT_BRANCH_TAKEN);
 
     if ((near || (info & X86_CNT_FAR)) && x86_lbr_on(pmu)) {
-        lbr_push(env, pmu, lbr_filter(info), insn->address);
+        lbr_push(env, pmu, x86_lbr_filter(info), insn->address);
     }
 }
 
@@ -120,7 +85,7 @@ void x86_lbr_interrupt(CPUX86State *env, X86PMU *pmu)
 void x86_lbr_interrupted(CPUX86State *env, X86PMU *pmu)
 {
     if (x86_lbr_on(pmu)) {
-        lbr_push(env, pmu, SELECT_FAR, pmu->lbr.interrupted);
+        lbr_push(env, pmu, X86_LBR_FAR, pmu->lbr.interrupted);
     }
 }
 

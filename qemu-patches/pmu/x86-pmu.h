@@ -72,9 +72,25 @@ typedef struct X86PMUCounter {
     bool exact;               /* its overflow is seen when it happens */
 } X86PMUCounter;
 
+/* Branches that AMD's last branch records leave out: LBR_SELECT */
+#define X86_LBR_KERNEL        (1 << 0) /* those that end at CPL 0 */
+#define X86_LBR_USER          (1 << 1) /* those that end at CPL 1 to 3 */
+#define X86_LBR_CONDITIONAL   (1 << 2)
+#define X86_LBR_CALL_RELATIVE (1 << 3)
+#define X86_LBR_CALL_ABSOLUTE (1 << 4)
+#define X86_LBR_RET           (1 << 5)
+#define X86_LBR_JMP_ABSOLUTE  (1 << 6)
+#define X86_LBR_JMP_RELATIVE  (1 << 7)
+#define X86_LBR_FAR           (1 << 8)
+
+/* An address has 58 bits; the bits above extend the sign. */
+#define X86_LBR_FROM_ADDRESS 0x7fffffffffffffffull
+#define X86_LBR_TO_ADDRESS   0x1fffffffffffffffull
+#define X86_LBR_TO_VALID     (1ull << 63)
+
 /* AMD's last branch records */
 typedef struct X86LBR {
-    uint64_t select;          /* branches that are not recorded */
+    uint64_t select;
     uint64_t extn_cfg;
     uint32_t top;             /* index of the youngest entry */
     uint64_t from[X86_LBR_ENTRIES];
@@ -112,6 +128,27 @@ typedef struct X86IBS {
         uint64_t data2, data3;
     } note;                   /* the instruction that is stepped */
 } X86IBS;
+
+/* The bit of LBR_SELECT for a branch, as for helper_cnt_retire() */
+static inline uint32_t x86_lbr_filter(uint32_t info)
+{
+    switch (info & X86_CNT_BRANCH_CLASS) {
+    case X86_CNT_BRANCH_CONDITIONAL:
+        return X86_LBR_CONDITIONAL;
+    case X86_CNT_BRANCH_RELATIVE:
+        return X86_LBR_JMP_RELATIVE;
+    case X86_CNT_BRANCH_CALL_RELATIVE:
+        return X86_LBR_CALL_RELATIVE;
+    case X86_CNT_BRANCH_ABSOLUTE:
+        if (info & X86_CNT_RET) {
+            return X86_LBR_RET;
+        }
+        return info & X86_CNT_CALL ? X86_LBR_CALL_ABSOLUTE :
+                                     X86_LBR_JMP_ABSOLUTE;
+    default:
+        return X86_LBR_FAR;
+    }
+}
 
 /* Bits of AMD's global status, beside those of the counters */
 #define X86_PMU_AMD_LBR_FROZEN (1ull << 58)
@@ -315,7 +352,7 @@ extern const VMStateDescription vmstate_x86_predictor;
 /* Does the stack record? */
 bool x86_lbr_on(const X86PMU *pmu);
 /* X86_CNT_WANTS_* in the current mode */
-uint32_t x86_lbr_wants(CPUArchState *env, const X86PMU *pmu);
+uint32_t x86_lbr_wants(CPUArchState *env, X86PMU *pmu);
 /* An instruction has retired. */
 void x86_lbr_retire(CPUArchState *env, X86PMU *pmu, const X86CntInsn *insn);
 /* An interrupt or exception is going to be delivered; it has been. */
