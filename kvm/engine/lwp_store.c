@@ -105,17 +105,6 @@ static void reload(struct lwp_engine *e, struct lwp_txn *t, u32 id, s32 counter,
 	add_missed(e, t, skipped);
 }
 
-/*
- * BufferTailOffset, corrected if it breaks the protocol (see the choices above) (43724-304,
- * 43724-420, 43724-805, 43724-806, 2007-410, 2007-418, 2007-801, 2007-802, 2007-809).
- */
-static u32 ring_tail(const struct lwp_engine *e, const struct lwp_txn *t)
-{
-	u32 tail = lwp_get32(t->image + e->rev->cb_tail_offset);
-
-	return tail < e->st.size ? tail - tail % LWP_RECORD_SIZE : 0;
-}
-
 /* 43724-409, 43724-801, 43724-808 to 43724-810, 43724-812, 2007-803, 2007-804 */
 static void threshold(struct lwp_engine *e, const struct lwp_txn *t, u32 tail)
 {
@@ -151,7 +140,7 @@ static void write_record(struct lwp_engine *e, const struct lwp_txn *t,
 void lwp_commit(struct lwp_engine *e, struct lwp_txn *t, const struct lwp_record *rec, bool *full)
 {
 	u32 next = e->st.head + LWP_RECORD_SIZE;
-	u32 tail = ring_tail(e, t);
+	u32 tail = lwp_ring_tail(e, t->image);
 
 	if (next >= e->st.size)
 		next = 0;

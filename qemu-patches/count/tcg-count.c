@@ -271,6 +271,24 @@ void x86_cnt_retire(CPUX86State *env, uint64_t address)
 }
 
 /*
+ * A branch in mode LAST gets to a linear address: has it retired?  Then the flags
+ * of the next TB are those of this one.
+ */
+uint32_t helper_cnt_trace(CPUX86State *env, uint64_t to, uint32_t info)
+{
+    X86CntInsn insn = { .address = env->x86_count.insn, .info = info };
+
+    if (!env->x86_count.kernel) {
+        X86_CNT_FOR_EACH_USER(user, trace) {
+            if (user->trace(env, &insn, to)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/*
  * At the end of an instruction that its TB has not counted.  EIP is that of
  * the next one.  A TB in mode FIND may continue if it still counts, nothing has
  * changed its code, and nothing asks to leave it (43724-507, 43724-701,
@@ -285,17 +303,9 @@ uint32_t helper_cnt_retire(CPUX86State *env, uint32_t info)
         .info = info,
     };
     unsigned changes = qatomic_read(&tb_ctx.tb_phys_invalidate_count);
-    X86CntMode mode = x86_cnt_mode(env);
+    X86CntMode mode;
     bool updated = false;
 
-    if (mode == X86_CNT_MODE_LAST && !env->x86_count.kernel &&
-        (info & X86_CNT_BRANCH_CLASS)) {
-        X86_CNT_FOR_EACH_USER(user, trace) {
-            if (user->trace(env, &insn)) {
-                return X86_CNT_SAME_FLAGS;
-            }
-        }
-    }
     x86_cnt_fold(env);
     X86_CNT_FOR_EACH_USER(user, retire) {
         user->retire(env, &insn);

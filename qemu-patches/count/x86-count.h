@@ -95,8 +95,7 @@ typedef struct X86CntLoads {
 #define X86_CNT_BUDGET_EXPIRED 2 /* that of -icount is used up */
 
 /* Result of helper_cnt_retire(). */
-#define X86_CNT_GOES_ON    1 /* a TB in mode FIND may continue */
-#define X86_CNT_SAME_FLAGS 2 /* the flags of the next TB are those of this one */
+#define X86_CNT_GOES_ON 1 /* a TB in mode FIND may continue */
 
 /* What those who count want of translated code. */
 #define X86_CNT_WANTS_COUNT     1 /* instructions are counted */
@@ -167,10 +166,11 @@ typedef struct X86CntUser {
     /* Before an instruction that is stepped.  May leave the TB. */
     void (*begin)(CPUArchState *env, uint64_t rip, uintptr_t ra);
     /*
-     * The instruction retires, a branch that nobody else has to be asked of:
-     * true if that is all, and changes nothing of what is wanted.
+     * A branch at CPL 3 gets to a linear address, and nobody else has to be
+     * asked of it: true if it has retired, and nothing is wanted that was not.
+     * EIP is not known, and nothing may leave the TB.
      */
-    bool (*trace)(CPUArchState *env, const X86CntInsn *insn);
+    bool (*trace)(CPUArchState *env, const X86CntInsn *insn, uint64_t to);
     /* The instruction retires; EIP is that of the next one. */
     void (*retire)(CPUArchState *env, const X86CntInsn *insn);
     /*

@@ -6,7 +6,6 @@
 #include "qemu/osdep.h"
 #include "cpu.h"
 #include "count/qemu-compat.h"
-#include "lwp/lwp_branch_trace.h"
 #include "lwp/tcg-lwp.h"
 
 QEMU_BUILD_BUG_ON(X86_CNT_BRANCH_CONDITIONAL != LWP_BRANCH_CONDITIONAL);
@@ -78,6 +77,9 @@ static uint32_t lwp_engine_wants(CPUX86State *env, uint64_t *insns,
     }
 
     lwp_distance(e, insns, branches);
+    if (*branches == 1 && !lwp->stop_at && !icount_enabled()) {
+        lwp_branch_cursor_set(e, &lwp->cursor);
+    }
     /* An event that is due counts on while its record waits. */
     if (x86_lwp_counts(e, LWP_KIND_BRE)) {
         flags |= X86_CNT_WANTS_COUNT;
@@ -113,6 +115,7 @@ static uint32_t lwp_wants(CPUX86State *env, uint64_t *insns, uint64_t *branches)
         x86_lwp_context_drop(env);
     }
     lwp->sees_loads = false;
+    lwp->cursor.on = false;
     if ((env->hflags & HF_CPL_MASK) != 3 && env->x86_count.rings) {
         return 0;
     }
@@ -250,21 +253,37 @@ static bool lwp_store_now(CPUX86State *env, const X86CntInsn *insn)
            !lwp_debugged(cs);
 }
 
-/* Steps before a stop are counted down, so they are not traced. */
-static bool lwp_trace(CPUX86State *env, const X86CntInsn *insn)
+/*
+ * Store the record at once; what lwp_store_now() asks besides has the translator
+ * or x86_cnt_update() seen.  Steps before a stop are counted down, so they are not
+ * traced.
+ */
+static bool lwp_trace(CPUX86State *env, const X86CntInsn *insn, uint64_t to)
 {
-    struct lwp_retired r;
+    X86LWP *lwp = env->lwp;
+    CPUState *cs = env_cpu(env);
+    struct lwp_retired_branch branch = {
+        .address = insn->address,
+        .target = to,
+        .branch = insn->info & X86_CNT_BRANCH_CLASS,
+        .taken = insn->info & X86_CNT_BRANCH_TAKEN,
+    };
+    struct lwp_engine *e;
+    uint8_t *block, *slot;
 
-    if (!lwp_has(env, insn) || env->lwp->stop_at ||
-        !lwp_store_now(env, insn)) {
+    if (!lwp || !lwp->cursor.on || (env->hflags & HF_IOBPT_MASK) ||
+        lwp_interrupted(env) || lwp_debugged(cs)) {
         return false;
     }
-    r = lwp_retired_of(env, insn);
-    if (!lwp_trace_branch(&env->lwp->engine, &r)) {
+    e = &lwp->engine;
+    block = x86_lwp_tlb_hit(env, e->st.cb_addr, e->caps.cb_size, true);
+    slot = x86_lwp_tlb_hit(env, e->st.base + e->st.head, LWP_RECORD_SIZE, true);
+    if (!block || !slot ||
+        !lwp_trace_branch(e, &lwp->cursor, block, slot, &branch)) {
         return false;
     }
-    env->lwp->entered = false;
-    env->lwp->steps++;
+    lwp->entered = false;
+    lwp->steps++;
     return true;
 }
 

@@ -16,13 +16,8 @@ int x86_lwp_mmu_index(CPUX86State *env)
     return env->hflags & HF_LMA_MASK ? MMU_USER64_IDX : MMU_USER32_IDX;
 }
 
-/*
- * The host address of a range in one page if the TLB has it, as RAM that
- * generated code would access itself: mapped with user rights, no code beside
- * it, not logged, not watched.  NULL: nothing is known.
- */
-static uint8_t *lwp_tlb_hit(CPUX86State *env, uint64_t gva, uint32_t len,
-                            bool write)
+uint8_t *x86_lwp_tlb_hit(CPUX86State *env, uint64_t gva, uint32_t len,
+                         bool write)
 {
     const CPUTLBDescFast *tlb =
         cpu_tlb_fast(env_cpu(env), x86_lwp_mmu_index(env));
@@ -72,7 +67,7 @@ static enum lwp_mem_result lwp_map(void *vcpu, struct lwp_span *span,
 
     /* A page table may lie in a device, and there is no TB to start again. */
     assert(env_cpu(env)->neg.can_do_io);
-    span->direct = lwp_tlb_hit(env, span->gva, span->len, write);
+    span->direct = x86_lwp_tlb_hit(env, span->gva, span->len, write);
     if (span->direct) {
         return LWP_MEM_OK;
     }

@@ -6,6 +6,7 @@
 #define TCG_LWP_H
 
 #include "count/x86-loads.h"
+#include "lwp_branch_trace.h"
 #include "lwp_context.h"
 
 /* A load of the instruction that is stepped. */
@@ -21,6 +22,7 @@ struct X86LWP {
     /* CPL 3 was entered, and no boundary has been processed since. */
     bool entered;
     bool replaced;  /* the running instruction has changed the block */
+    struct lwp_branch_cursor cursor; /* of records of all branches */
 
     /* lwp-context=auto */
     bool live;      /* the engine's state is the live context of this vCPU */
@@ -113,6 +115,14 @@ extern const struct lwp_mem_ops x86_lwp_mem_ops;
 
 /* Index of the MMU mode that has user rights (43724-608). */
 int x86_lwp_mmu_index(CPUX86State *env);
+
+/*
+ * The host address of a range in one page if the TLB has it, as RAM that
+ * generated code would access itself: mapped with user rights, no code beside
+ * it, not logged, not watched.  NULL: nothing is known.
+ */
+uint8_t *x86_lwp_tlb_hit(CPUX86State *env, uint64_t gva, uint32_t len,
+                         bool write);
 
 /* tcg-lwp-context.c */
 

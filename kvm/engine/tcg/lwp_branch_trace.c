@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Records of all branches. Whatever is unusual is left to lwp_retire() and lwp_boundary(), which do
- * the same for all events; this is only fast. Source: lwp_store.c, lwp_count.c.
+ * Records of all branches. Whatever is unusual, a full ring included, is left to lwp_retire() and
+ * lwp_boundary(), which do the same for all events; this is only fast. Source: lwp_store.c,
+ * lwp_count.c.
  */
 #include "lwp_branch_trace.h"
 #include "lwp_internal.h"
@@ -9,49 +10,63 @@
 #define EVENT_MASK(e) (LWP_BIT((e)->rev->max_event_id + 1) - LWP_BIT(1))
 
 /* Is each branch due, are branches all that counts, and is nothing outstanding? */
-static bool ready(const struct lwp_engine *e, u32 id, const struct lwp_retired *r)
+static bool ready(const struct lwp_engine *e, u32 id)
 {
 	const struct lwp_state *st = &e->st;
 
 	return (lwp_active(e) & EVENT_MASK(e)) == LWP_BIT(id) && !st->counter[id - 1] &&
 	       !st->pending.event_id && !(st->flags & LWP_STATE_BITS) && !st->random &&
 	       !lwp_owes(e) && !lwp_ip_filter_on(e) && lwp_constants_known(e->constant) &&
-	       lwp_branch_passes(e, r->branch);
+	       !e->rev->min_interval && !lwp_flag_active(e, LWP_F_INT);
 }
 
-/* Map block and slot where the engine can access them; nothing else has been done if it cannot. */
-static bool open_direct(struct lwp_engine *e, struct lwp_txn *t)
+void lwp_branch_cursor_set(const struct lwp_engine *e, struct lwp_branch_cursor *c)
 {
-	struct lwp_fault fault;
+	u32 id = e->rev->event_id[LWP_KIND_BRE], class;
 
-	return lwp_map(e, &t->block, e->st.cb_addr, e->caps.cb_size, true, &fault) == LWP_MEM_OK &&
-	       t->block.direct && lwp_map_slot(e, t, &fault) == LWP_MEM_OK && t->slot.direct;
+	c->on = ready(e, id);
+	if (!c->on)
+		return;
+	c->classes = 0;
+	for (class = LWP_BRANCH_CONDITIONAL; class < LWP_BRANCH_CLASSES; class ++)
+		if (lwp_branch_passes(e, class))
+			c->classes |= (u8)(1 << class);
+	c->interval = (u16)(lwp_cb_slot_offset(&e->caps, id - 1) + LWP_CB_SLOT_INTERVAL);
+	c->id = id | (u32)lwp_cfg_core_id(e->st.cfg) << 8;
 }
 
-static u32 copy_word(struct lwp_txn *t, u32 offset)
+/* lwp_record_encode() */
+static void encode(u8 out[LWP_RECORD_SIZE], u64 first, const struct lwp_retired_branch *r, u64 now)
 {
-	memcpy(t->image + offset, t->block.direct + offset, sizeof(u32));
-	return lwp_get32(t->image + offset);
+	lwp_put64(out, first);
+	lwp_put64(out + LWP_RECORD_ADDRESS, r->address);
+	lwp_put64(out + LWP_RECORD_DATA2, r->target);
+	lwp_put64(out + LWP_RECORD_TIMESTAMP, now);
 }
 
-bool lwp_trace_branch(struct lwp_engine *e, const struct lwp_retired *r)
+bool lwp_trace_branch(struct lwp_engine *e, const struct lwp_branch_cursor *c, u8 *block, u8 *slot,
+		      const struct lwp_retired_branch *r)
 {
-	u32 id = e->rev->event_id[LWP_KIND_BRE];
-	struct lwp_txn t lwp_uninitialized;
-	struct lwp_record rec;
-	u32 interval;
-	bool full;
+	u32 head = e->st.head, next = head + LWP_RECORD_SIZE;
+	u64 now = 0, first = c->id | (r->taken ? (u32)LWP_RECORD_TKN << 16 : 0);
 
-	if (!ready(e, id, r) || !open_direct(e, &t))
+	if (next >= e->st.size)
+		next = 0;
+	if (!(c->classes >> r->branch & 1) || lwp_sext26(lwp_get32(block + c->interval)) > 0 ||
+	    (next == lwp_ring_tail(e, block) && !lwp_flag_active(e, LWP_F_CONT)))
 		return false;
-	interval = lwp_cb_slot_offset(&e->caps, id - 1) + LWP_CB_SLOT_INTERVAL;
-	if (lwp_cb_interval(&e->caps, copy_word(&t, interval)))
-		return false;
-	copy_word(&t, e->rev->cb_tail_offset);
-	copy_word(&t, LWP_CB_THRESHOLD);
-	t.missed = lwp_get64(t.block.direct + LWP_CB_MISSED);
-	lwp_record_of(e, id, r, &rec);
-	lwp_commit(e, &t, &rec, &full);
+	if (lwp_flag_active(e, LWP_F_PTSC) && e->ops->timestamp)
+		now = e->ops->timestamp(e->vcpu);
+	encode(slot, first, r, now);
+	encode(e->last_record, first, r, now);
+	e->last_stored = true;
+	e->last_offset = head;
+	e->stats.records++;
 	e->stats.counted[LWP_KIND_BRE]++;
+	e->st.head = next;
+	lwp_put32(e->constant + LWP_CTX_CONST_HEAD, next);
+	/* A reader that sees the new head sees the record. */
+	lwp_wmb();
+	lwp_write_direct(block + LWP_CB_HEAD, &next, sizeof(next));
 	return true;
 }
