@@ -186,10 +186,10 @@ struct lwp_engine {
 
 	/* For contexts: the memory as the last store left it. */
 	u64 last_hash; /* of the last record, unless last_stored; 0 = nothing stored yet */
+	u8 last_record[LWP_RECORD_SIZE]; /* aligned as it is copied, by words */
+	u8 constant[LWP_CTX_CONST_SIZE]; /* all zero = not known (state came from outside) */
 	u32 last_offset;
 	bool last_stored; /* last_record is the last one: its hash is made on request */
-	u8 last_record[LWP_RECORD_SIZE];
-	u8 constant[LWP_CTX_CONST_SIZE]; /* all zero = not known (state came from outside) */
 	u32 live; /* 1 + index of the live entry in the table, see lwp_ctx_live(); 0 = none */
 
 	struct lwp_stats stats;

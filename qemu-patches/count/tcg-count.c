@@ -30,6 +30,9 @@
 QEMU_BUILD_BUG_ON(TCG_MAX_INSNS >= 1 << X86_CNT_BACK_INSNS);
 
 const X86CntUser *x86_cnt_users[USERS_MAX + 1];
+/* That of the one who has it */
+static bool (*cnt_trace)(CPUX86State *env, uint64_t from, uint64_t to,
+                         uint32_t info);
 
 void x86_cnt_register(const X86CntUser *user)
 {
@@ -39,6 +42,7 @@ void x86_cnt_register(const X86CntUser *user)
         assert(i + 1 < USERS_MAX);
     }
     x86_cnt_users[i] = user;
+    cnt_trace = user->trace ?: cnt_trace;
 }
 
 uint64_t x86_cnt_linear(CPUX86State *env, target_ulong eip)
@@ -276,16 +280,8 @@ void x86_cnt_retire(CPUX86State *env, uint64_t address)
  */
 uint32_t helper_cnt_trace(CPUX86State *env, uint64_t to, uint32_t info)
 {
-    X86CntInsn insn = { .address = env->x86_count.insn, .info = info };
-
-    if (!env->x86_count.kernel) {
-        X86_CNT_FOR_EACH_USER(user, trace) {
-            if (user->trace(env, &insn, to)) {
-                return true;
-            }
-        }
-    }
-    return false;
+    return cnt_trace && !env->x86_count.kernel &&
+           cnt_trace(env, env->x86_count.insn, to, info);
 }
 
 /*
@@ -306,6 +302,7 @@ uint32_t helper_cnt_retire(CPUX86State *env, uint32_t info)
     X86CntMode mode;
     bool updated = false;
 
+    env->x86_count.folded -= !!(info & X86_CNT_SUBTRACTED);
     x86_cnt_fold(env);
     X86_CNT_FOR_EACH_USER(user, retire) {
         user->retire(env, &insn);

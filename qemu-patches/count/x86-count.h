@@ -73,9 +73,10 @@ typedef struct X86CntLoads {
  * Argument of helper_cnt_retire(): the class of the branch, whether the
  * branch was taken, whether the instruction began below CPL 3, whether it is a
  * far transfer, whether it began at CPL 0, whether it begins or ends in an
- * interrupt shadow, whether a branch by address is a call or a return, and the
- * length of the instruction if its address was not saved, which that of a branch
- * is.  Other helpers that retire an instruction get the same, and
+ * interrupt shadow, whether a branch by address is a call or a return, whether
+ * its TB has subtracted it, though it is not to be folded, and the length of the
+ * instruction if its address was not saved, which that of a branch is.  Other
+ * helpers that retire an instruction get the same, and
  * X86_CNT_RETIRES if they have to.
  */
 #define X86_CNT_BRANCH_CLASS 7
@@ -87,7 +88,8 @@ typedef struct X86CntLoads {
 #define X86_CNT_SHADOW       256
 #define X86_CNT_CALL         512
 #define X86_CNT_RET          1024
-#define X86_CNT_LENGTH_SHIFT 11
+#define X86_CNT_SUBTRACTED   2048
+#define X86_CNT_LENGTH_SHIFT 12
 
 /* Result of helper_cnt_budget(). */
 #define X86_CNT_BUDGET_LEAVE   0 /* the mode is another one */
@@ -170,7 +172,8 @@ typedef struct X86CntUser {
      * asked of it: true if it has retired, and nothing is wanted that was not.
      * EIP is not known, and nothing may leave the TB.
      */
-    bool (*trace)(CPUArchState *env, const X86CntInsn *insn, uint64_t to);
+    bool (*trace)(CPUArchState *env, uint64_t from, uint64_t to,
+                  uint32_t info);
     /* The instruction retires; EIP is that of the next one. */
     void (*retire)(CPUArchState *env, const X86CntInsn *insn);
     /*

@@ -258,21 +258,23 @@ static bool lwp_store_now(CPUX86State *env, const X86CntInsn *insn)
  * or x86_cnt_update() seen.  Steps before a stop are counted down, so they are not
  * traced.
  */
-static bool lwp_trace(CPUX86State *env, const X86CntInsn *insn, uint64_t to)
+static bool lwp_trace(CPUX86State *env, uint64_t from, uint64_t to,
+                      uint32_t info)
 {
     X86LWP *lwp = env->lwp;
     CPUState *cs = env_cpu(env);
     struct lwp_retired_branch branch = {
-        .address = insn->address,
+        .address = from,
         .target = to,
-        .branch = insn->info & X86_CNT_BRANCH_CLASS,
-        .taken = insn->info & X86_CNT_BRANCH_TAKEN,
+        .branch = info & X86_CNT_BRANCH_CLASS,
+        .taken = info & X86_CNT_BRANCH_TAKEN,
     };
     struct lwp_engine *e;
     uint8_t *block, *slot;
 
     if (!lwp || !lwp->cursor.on || (env->hflags & HF_IOBPT_MASK) ||
-        lwp_interrupted(env) || lwp_debugged(cs)) {
+        lwp_interrupted(env) || !QTAILQ_EMPTY(&cs->breakpoints) ||
+        !QTAILQ_EMPTY(&cs->watchpoints) || cs->singlestep_enabled) {
         return false;
     }
     e = &lwp->engine;
@@ -283,7 +285,6 @@ static bool lwp_trace(CPUX86State *env, const X86CntInsn *insn, uint64_t to)
         return false;
     }
     lwp->entered = false;
-    lwp->steps++;
     return true;
 }
 

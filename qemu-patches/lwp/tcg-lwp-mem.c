@@ -11,29 +11,6 @@
 #include "qemu/atomic.h"
 #include "lwp/tcg-lwp.h"
 
-int x86_lwp_mmu_index(CPUX86State *env)
-{
-    return env->hflags & HF_LMA_MASK ? MMU_USER64_IDX : MMU_USER32_IDX;
-}
-
-uint8_t *x86_lwp_tlb_hit(CPUX86State *env, uint64_t gva, uint32_t len,
-                         bool write)
-{
-    const CPUTLBDescFast *tlb =
-        cpu_tlb_fast(env_cpu(env), x86_lwp_mmu_index(env));
-    uintptr_t index = (gva >> TARGET_PAGE_BITS) << CPU_TLB_ENTRY_BITS;
-    const CPUTLBEntry *entry = (void *)tlb->table + (index & tlb->mask);
-    uint64_t page = write ? qatomic_read(&entry->addr_write) :
-                            entry->addr_read;
-
-    /* Flags of the entry make its address differ. */
-    if (page != (gva & TARGET_PAGE_MASK) ||
-        len > TARGET_PAGE_SIZE - (gva & ~TARGET_PAGE_MASK)) {
-        return NULL;
-    }
-    return (uint8_t *)(uintptr_t)(gva + entry->addend);
-}
-
 /*
  * Look up one page of a span: its host address, 0 if there is none (43724-818).
  */

@@ -5,7 +5,10 @@
 #ifndef TCG_LWP_H
 #define TCG_LWP_H
 
+#include "count/qemu-compat.h"
 #include "count/x86-loads.h"
+#include "exec/cputlb.h"
+#include "exec/target_page.h"
 #include "lwp_branch_trace.h"
 #include "lwp_context.h"
 
@@ -114,15 +117,33 @@ void x86_lwp_forget_loads(CPUX86State *env);
 extern const struct lwp_mem_ops x86_lwp_mem_ops;
 
 /* Index of the MMU mode that has user rights (43724-608). */
-int x86_lwp_mmu_index(CPUX86State *env);
+static inline int x86_lwp_mmu_index(CPUX86State *env)
+{
+    return env->hflags & HF_LMA_MASK ? MMU_USER64_IDX : MMU_USER32_IDX;
+}
 
 /*
  * The host address of a range in one page if the TLB has it, as RAM that
  * generated code would access itself: mapped with user rights, no code beside
  * it, not logged, not watched.  NULL: nothing is known.
  */
-uint8_t *x86_lwp_tlb_hit(CPUX86State *env, uint64_t gva, uint32_t len,
-                         bool write);
+static inline uint8_t *x86_lwp_tlb_hit(CPUX86State *env, uint64_t gva,
+                                       uint32_t len, bool write)
+{
+    const CPUTLBDescFast *tlb =
+        cpu_tlb_fast(env_cpu(env), x86_lwp_mmu_index(env));
+    uintptr_t index = (gva >> TARGET_PAGE_BITS) << CPU_TLB_ENTRY_BITS;
+    const CPUTLBEntry *entry = (void *)tlb->table + (index & tlb->mask);
+    uint64_t page = write ? qatomic_read(&entry->addr_write) :
+                            entry->addr_read;
+
+    /* Flags of the entry make its address differ. */
+    if (page != (gva & TARGET_PAGE_MASK) ||
+        len > TARGET_PAGE_SIZE - (gva & ~TARGET_PAGE_MASK)) {
+        return NULL;
+    }
+    return (uint8_t *)(uintptr_t)(gva + entry->addend);
+}
 
 /* tcg-lwp-context.c */
 

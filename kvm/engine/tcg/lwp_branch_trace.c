@@ -27,6 +27,8 @@ void lwp_branch_cursor_set(const struct lwp_engine *e, struct lwp_branch_cursor 
 	c->on = ready(e, id);
 	if (!c->on)
 		return;
+	c->continuous = lwp_flag_active(e, LWP_F_CONT);
+	c->stamped = lwp_flag_active(e, LWP_F_PTSC) && e->ops->timestamp;
 	c->classes = 0;
 	for (class = LWP_BRANCH_CONDITIONAL; class < LWP_BRANCH_CLASSES; class ++)
 		if (lwp_branch_passes(e, class))
@@ -36,7 +38,7 @@ void lwp_branch_cursor_set(const struct lwp_engine *e, struct lwp_branch_cursor 
 }
 
 /* lwp_record_encode() */
-static void encode(u8 out[LWP_RECORD_SIZE], u64 first, const struct lwp_retired_branch *r, u64 now)
+static inline void encode(u8 out[LWP_RECORD_SIZE], u64 first, const struct lwp_retired_branch *r, u64 now)
 {
 	lwp_put64(out, first);
 	lwp_put64(out + LWP_RECORD_ADDRESS, r->address);
@@ -53,9 +55,9 @@ bool lwp_trace_branch(struct lwp_engine *e, const struct lwp_branch_cursor *c, u
 	if (next >= e->st.size)
 		next = 0;
 	if (!(c->classes >> r->branch & 1) || lwp_sext26(lwp_get32(block + c->interval)) > 0 ||
-	    (next == lwp_ring_tail(e, block) && !lwp_flag_active(e, LWP_F_CONT)))
+	    (!c->continuous && next == lwp_ring_tail(e, block)))
 		return false;
-	if (lwp_flag_active(e, LWP_F_PTSC) && e->ops->timestamp)
+	if (c->stamped)
 		now = e->ops->timestamp(e->vcpu);
 	encode(slot, first, r, now);
 	encode(e->last_record, first, r, now);

@@ -7,7 +7,7 @@
 
 /* What stays the same from one such record to the next. */
 struct lwp_branch_cursor {
-	bool on;
+	bool on, continuous, stamped;
 	u8 classes; /* a bit each: those of enum lwp_branch_class that count */
 	u16 interval; /* offset of EventInterval in the block */
 	u32 id; /* EventId and CoreId, as a record begins with them */
