@@ -31,8 +31,8 @@ QEMU_BUILD_BUG_ON(TCG_MAX_INSNS >= 1 << X86_CNT_BACK_INSNS);
 
 const X86CntUser *x86_cnt_users[USERS_MAX + 1];
 /* That of the one who has it */
-static bool (*cnt_trace)(CPUX86State *env, uint64_t from, uint64_t to,
-                         uint32_t info);
+static uint64_t (*cnt_trace)(CPUX86State *env, uint64_t address, uint64_t to,
+                             uint32_t info, uint32_t insns, uint32_t branches);
 
 void x86_cnt_register(const X86CntUser *user)
 {
@@ -174,6 +174,14 @@ static void cnt_set_left(CPUX86State *env, uint64_t insns)
         *left = insns;
     }
     env->x86_count.folded = *left;
+    env->x86_count.exact =
+        insns < CNT_MAX_INSNS && !icount_enabled() ? (int32_t)insns : -1;
+}
+
+static void cnt_set_branches_left(X86CntState *c, uint64_t branches)
+{
+    c->branches_left = MIN(branches, CNT_MAX_BRANCHES);
+    c->branches_folded = c->branches_left;
 }
 
 static void cnt_update(CPUX86State *env, uint32_t tb_insns)
@@ -186,8 +194,7 @@ static void cnt_update(CPUX86State *env, uint32_t tb_insns)
     c->wants = count_wants(env, &insns, &branches);
     cnt_set_mode(c, cnt_choose_mode(c->wants, insns, branches, tb_insns));
     cnt_set_left(env, MIN(insns - 1, CNT_MAX_INSNS));
-    c->branches_left = MIN(branches - 1, CNT_MAX_BRANCHES);
-    c->branches_folded = c->branches_left;
+    cnt_set_branches_left(c, branches - 1);
 }
 
 void x86_cnt_update(CPUX86State *env)
@@ -274,14 +281,85 @@ void x86_cnt_retire(CPUX86State *env, uint64_t address)
     x86_cnt_update(env);
 }
 
-/*
- * A branch in mode LAST gets to a linear address: has it retired?  Then the flags
- * of the next TB are those of this one.
- */
+/* A branch in mode LAST gets to a linear address: has it retired? */
 uint32_t helper_cnt_trace(CPUX86State *env, uint64_t to, uint32_t info)
 {
-    return cnt_trace && !env->x86_count.kernel &&
-           cnt_trace(env, env->x86_count.insn, to, info);
+    X86CntState *c = &env->x86_count;
+    uint64_t next;
+
+    if (c->rings || !cnt_trace) {
+        return 0;
+    }
+    next = cnt_trace(env, c->insn, to, info, c->folded - *cnt_left(env),
+                     c->branches_folded - c->branches_left + 1);
+    if (next) {
+        cnt_set_branches_left(c, next - 1);
+    }
+    if (next <= 1) {
+        return next ? X86_CNT_SAME_FLAGS : 0;
+    }
+    cnt_set_mode(c, cnt_choose_mode(c->wants, NEVER, next, 0));
+    return X86_CNT_TRACED;
+}
+
+/*
+ * Before a TB of so many instructions: is one of them due?  Not known if
+ * iterations of a REP have taken of the budget, too.  Classes are folded in
+ * their mode.
+ */
+static bool cnt_finds(CPUX86State *env, uint32_t insns)
+{
+    X86CntState *c = &env->x86_count;
+
+    if (c->exact != c->folded || *cnt_left(env) >= insns ||
+        x86_cnt_mode_has_classes(x86_cnt_mode(env))) {
+        return false;
+    }
+    cnt_set_mode(c, X86_CNT_MODE_FIND);
+    return true;
+}
+
+/*
+ * In mode FIND, where only instructions count: has the instruction retired?  Not
+ * if it may have changed what is wanted.
+ */
+static bool cnt_found(CPUX86State *env, uint64_t address, uint32_t info)
+{
+    X86CntState *c = &env->x86_count;
+    uint64_t next;
+
+    if (c->rings || c->wants != X86_CNT_WANTS_COUNT || !cnt_trace ||
+        (info & (X86_CNT_KERNEL | X86_CNT_SHADOW)) ||
+        !(info & (X86_CNT_MIDDLE | X86_CNT_BRANCH_CLASS))) {
+        return false;
+    }
+    if (*cnt_left(env)) {
+        --*cnt_left(env);
+        return true;
+    }
+    next = cnt_trace(env, address, 0, info, c->folded + 1, 0);
+    if (next) {
+        cnt_set_left(env, MIN(next - 1, CNT_MAX_INSNS));
+        cnt_set_mode(c, cnt_choose_mode(c->wants, next, NEVER, 0));
+    }
+    return next;
+}
+
+static void cnt_retire_all(CPUX86State *env, const X86CntInsn *insn)
+{
+    bool updated = false;
+
+    env->x86_count.folded -= !!(insn->info & X86_CNT_SUBTRACTED);
+    x86_cnt_fold(env);
+    X86_CNT_FOR_EACH_USER(user, retire) {
+        user->retire(env, insn);
+    }
+    X86_CNT_FOR_EACH_USER(user, retired) {
+        updated |= user->retired(env, insn);
+    }
+    if (!updated) {
+        x86_cnt_update(env);
+    }
 }
 
 /*
@@ -300,18 +378,10 @@ uint32_t helper_cnt_retire(CPUX86State *env, uint32_t info)
     };
     unsigned changes = qatomic_read(&tb_ctx.tb_phys_invalidate_count);
     X86CntMode mode;
-    bool updated = false;
 
-    env->x86_count.folded -= !!(info & X86_CNT_SUBTRACTED);
-    x86_cnt_fold(env);
-    X86_CNT_FOR_EACH_USER(user, retire) {
-        user->retire(env, &insn);
-    }
-    X86_CNT_FOR_EACH_USER(user, retired) {
-        updated |= user->retired(env, &insn);
-    }
-    if (!updated) {
-        x86_cnt_update(env);
+    if (x86_cnt_mode(env) != X86_CNT_MODE_FIND ||
+        !cnt_found(env, insn.address, info)) {
+        cnt_retire_all(env, &insn);
     }
     mode = x86_cnt_mode(env);
     if ((x86_cnt_mode_counts(mode) || mode == X86_CNT_MODE_FIND) &&
@@ -332,7 +402,9 @@ uint32_t helper_cnt_budget(CPUX86State *env, uint32_t insns, uint32_t branches)
     CPUState *cs = env_cpu(env);
     X86CntMode old = x86_cnt_mode(env);
 
-    cnt_update(env, insns);
+    if (!cnt_finds(env, insns)) {
+        cnt_update(env, insns);
+    }
     if (x86_cnt_mode(env) == old) {
         if (*cnt_left(env) < insns) {
             return X86_CNT_BUDGET_EXPIRED;

@@ -61,6 +61,8 @@ typedef struct X86CntState {
     uint32_t wants;         /* X86_CNT_WANTS_* of all who count */
     bool kernel;            /* someone counts below CPL 3, too */
     bool rings;             /* the counts are folded where the ring changes */
+    /* -1, or that of folded for which the instruction after the budget is due */
+    int32_t exact;
 } X86CntState;
 
 /* Loads: what generated code looks at before it calls helper_cnt_load(). */
@@ -74,7 +76,8 @@ typedef struct X86CntLoads {
  * branch was taken, whether the instruction began below CPL 3, whether it is a
  * far transfer, whether it began at CPL 0, whether it begins or ends in an
  * interrupt shadow, whether a branch by address is a call or a return, whether
- * its TB has subtracted it, though it is not to be folded, and the length of the
+ * its TB has subtracted it, though it is not to be folded, whether the TB has an
+ * instruction behind it, and the length of the
  * instruction if its address was not saved, which that of a branch is.  Other
  * helpers that retire an instruction get the same, and
  * X86_CNT_RETIRES if they have to.
@@ -89,15 +92,19 @@ typedef struct X86CntLoads {
 #define X86_CNT_CALL         512
 #define X86_CNT_RET          1024
 #define X86_CNT_SUBTRACTED   2048
-#define X86_CNT_LENGTH_SHIFT 12
+#define X86_CNT_MIDDLE       4096
+#define X86_CNT_LENGTH_SHIFT 13
 
 /* Result of helper_cnt_budget(). */
 #define X86_CNT_BUDGET_LEAVE   0 /* the mode is another one */
 #define X86_CNT_BUDGET_GOES_ON 1 /* the TB may begin */
 #define X86_CNT_BUDGET_EXPIRED 2 /* that of -icount is used up */
 
-/* Result of helper_cnt_retire(). */
+/* Result of helper_cnt_retire(): */
 #define X86_CNT_GOES_ON 1 /* a TB in mode FIND may continue */
+/* Result of helper_cnt_trace(): the branch has retired; */
+#define X86_CNT_TRACED     1
+#define X86_CNT_SAME_FLAGS 2 /* and the flags of the next TB are those of this one */
 
 /* What those who count want of translated code. */
 #define X86_CNT_WANTS_COUNT     1 /* instructions are counted */
@@ -168,12 +175,15 @@ typedef struct X86CntUser {
     /* Before an instruction that is stepped.  May leave the TB. */
     void (*begin)(CPUArchState *env, uint64_t rip, uintptr_t ra);
     /*
-     * A branch at CPL 3 gets to a linear address, and nobody else has to be
-     * asked of it: true if it has retired, and nothing is wanted that was not.
-     * EIP is not known, and nothing may leave the TB.
+     * An instruction at CPL 3 is due, a branch to the linear address @to if
+     * @info has its class, and nobody else has to be asked of it; so many
+     * instructions and branches have passed with it since the last fold.
+     * Returns 0, or it has retired, nothing is wanted that was not, and the next
+     * event is due after so many: branches if it was one, instructions else.
+     * They have been counted then.  Nothing may leave the TB.
      */
-    bool (*trace)(CPUArchState *env, uint64_t from, uint64_t to,
-                  uint32_t info);
+    uint64_t (*trace)(CPUArchState *env, uint64_t address, uint64_t to,
+                      uint32_t info, uint32_t insns, uint32_t branches);
     /* The instruction retires; EIP is that of the next one. */
     void (*retire)(CPUArchState *env, const X86CntInsn *insn);
     /*

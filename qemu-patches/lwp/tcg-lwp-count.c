@@ -77,8 +77,8 @@ static uint32_t lwp_engine_wants(CPUX86State *env, uint64_t *insns,
     }
 
     lwp_distance(e, insns, branches);
-    if (*branches == 1 && !lwp->stop_at && !icount_enabled()) {
-        lwp_branch_cursor_set(e, &lwp->cursor);
+    if (!lwp->stop_at && !icount_enabled()) {
+        lwp_cursor_set(e, &lwp->cursor);
     }
     /* An event that is due counts on while its record waits. */
     if (x86_lwp_counts(e, LWP_KIND_BRE)) {
@@ -254,38 +254,49 @@ static bool lwp_store_now(CPUX86State *env, const X86CntInsn *insn)
 }
 
 /*
- * Store the record at once; what lwp_store_now() asks besides has the translator
- * or x86_cnt_update() seen.  Steps before a stop are counted down, so they are not
- * traced.
+ * Store the record at once; what lwp_store_now() asks besides have the caller or
+ * x86_cnt_update() seen.  Steps before a stop are counted down, so they are not
+ * traced.  The instructions of branches are folded later.
  */
-static bool lwp_trace(CPUX86State *env, uint64_t from, uint64_t to,
-                      uint32_t info)
+static uint64_t lwp_trace_it(CPUX86State *env, uint64_t address, uint64_t to,
+                             uint32_t info, uint32_t insns, uint32_t branches)
 {
     X86LWP *lwp = env->lwp;
     CPUState *cs = env_cpu(env);
-    struct lwp_retired_branch branch = {
-        .address = from,
-        .target = to,
-        .branch = info & X86_CNT_BRANCH_CLASS,
-        .taken = info & X86_CNT_BRANCH_TAKEN,
-    };
+    struct lwp_traced r = { .address = address };
     struct lwp_engine *e;
     uint8_t *block, *slot;
+    uint32_t next;
 
-    if (!lwp || !lwp->cursor.on || (env->hflags & HF_IOBPT_MASK) ||
-        lwp_interrupted(env) || !QTAILQ_EMPTY(&cs->breakpoints) ||
-        !QTAILQ_EMPTY(&cs->watchpoints) || cs->singlestep_enabled) {
-        return false;
+    if (!lwp || !lwp->cursor.on || (env->eflags & TF_MASK) ||
+        (env->hflags & HF_IOBPT_MASK) || lwp_interrupted(env) ||
+        !QTAILQ_EMPTY(&cs->breakpoints) || !QTAILQ_EMPTY(&cs->watchpoints) ||
+        cs->singlestep_enabled) {
+        return 0;
     }
     e = &lwp->engine;
+    if (lwp->cursor.kind == LWP_KIND_BRE) {
+        /* Those that have passed are not known by their classes. */
+        if (!branches || (branches > 1 && !lwp_all_branches(e))) {
+            return 0;
+        }
+        r.target = to;
+        r.branch = info & X86_CNT_BRANCH_CLASS;
+        r.taken = info & X86_CNT_BRANCH_TAKEN;
+    } else if (branches) {
+        return 0;
+    }
     block = x86_lwp_tlb_hit(env, e->st.cb_addr, e->caps.cb_size, true);
     slot = x86_lwp_tlb_hit(env, e->st.base + e->st.head, LWP_RECORD_SIZE, true);
-    if (!block || !slot ||
-        !lwp_trace_branch(e, &lwp->cursor, block, slot, &branch)) {
-        return false;
+    if (!block || !slot) {
+        return 0;
     }
-    lwp->entered = false;
-    return true;
+    next = lwp_trace(e, &lwp->cursor, block, slot, &r, branches ?: insns);
+    if (next) {
+        lwp->entered = false;
+        lwp->steps += branches ? 0 : insns;
+    }
+    return next;
 }
 
 static void lwp_retire_it(CPUX86State *env, const X86CntInsn *insn)
@@ -392,7 +403,7 @@ const X86CntUser x86_lwp_user = {
     .wants = lwp_wants,
     .fold = lwp_fold,
     .begin = lwp_begin,
-    .trace = lwp_trace,
+    .trace = lwp_trace_it,
     .retire = lwp_retire_it,
     .retired = lwp_retired,
     .load = x86_lwp_load,

@@ -9,7 +9,7 @@
 #include "count/x86-loads.h"
 #include "exec/cputlb.h"
 #include "exec/target_page.h"
-#include "lwp_branch_trace.h"
+#include "lwp_trace.h"
 #include "lwp_context.h"
 
 /* A load of the instruction that is stepped. */
@@ -25,7 +25,7 @@ struct X86LWP {
     /* CPL 3 was entered, and no boundary has been processed since. */
     bool entered;
     bool replaced;  /* the running instruction has changed the block */
-    struct lwp_branch_cursor cursor; /* of records of all branches */
+    struct lwp_cursor cursor; /* of usual records */
 
     /* lwp-context=auto */
     bool live;      /* the engine's state is the live context of this vCPU */

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Records of all branches: lwp_trace_branch() does what lwp_retire() and lwp_boundary() do, or nothing. */
+/* Usual records: lwp_trace() does what lwp_count(), lwp_retire() and lwp_boundary() do, or nothing. */
 #include "fake_guest.h"
-#include "lwp_branch_trace.h"
+#include "lwp_trace.h"
 
-static const struct lwp_retired_branch jump = {
+static const struct lwp_traced jump = {
 	.address = 0x400000,
 	.branch = LWP_BRANCH_CONDITIONAL,
 	.taken = true,
 	.target = 0x400100,
 };
 
-/* Each branch makes a record. */
-static void every_branch(u32 flags)
+/* Branches (EventId 3) or instructions (2) make records. */
+static void event(u32 id, u32 interval, u32 flags)
 {
 	start(LWP_REV_43724);
 	lwp_engine_write_cfg(&eng, 0x00004200e000000cull); /* vector 42h, all modes */
 	put32(BLOCK, flags);
-	set_event(BLOCK, 3, 0, 0);
+	set_event(BLOCK, id, interval, interval);
 	guest.direct = true;
 }
 
@@ -27,18 +27,22 @@ static void enable_and_store(void)
 	branch(0x400000, LWP_BRANCH_RELATIVE, true, 0x400200);
 }
 
-/* With a cursor of the present state. */
-static bool trace(const struct lwp_retired_branch *r)
+/* The last of n events is due: with a cursor of the present state. */
+static u32 trace(const struct lwp_traced *r, u32 n)
 {
-	struct lwp_branch_cursor cursor;
+	struct lwp_traced only = { .address = r->address };
+	struct lwp_cursor cursor;
 
-	lwp_branch_cursor_set(&eng, &cursor);
-	return cursor.on && lwp_trace_branch(&eng, &cursor, guest.mem + (BLOCK - MEM_BASE),
-					     guest.mem + (eng.st.base + eng.st.head - MEM_BASE), r);
+	lwp_cursor_set(&eng, &cursor);
+	if (!cursor.on)
+		return 0;
+	return lwp_trace(&eng, &cursor, guest.mem + (BLOCK - MEM_BASE),
+			 guest.mem + (eng.st.base + eng.st.head - MEM_BASE),
+			 cursor.kind == LWP_KIND_IRE ? &only : r, n);
 }
 
 /* The general way. */
-static struct lwp_retired general(const struct lwp_retired_branch *r)
+static struct lwp_retired general(const struct lwp_traced *r)
 {
 	return (struct lwp_retired){
 		.address = r->address, .branch = r->branch, .taken = r->taken, .target = r->target
@@ -46,23 +50,36 @@ static struct lwp_retired general(const struct lwp_retired_branch *r)
 }
 
 /* Nothing is done for `r`. */
-static void expect_left(const struct lwp_retired_branch *r)
+static void expect_left(const struct lwp_traced *r)
 {
 	static struct fake_guest memory;
 	static struct lwp_engine before;
 
 	memory = guest;
 	before = eng;
-	cr_expect(not(trace(r)));
+	cr_expect(zero(u32, trace(r, 1)));
 	cr_expect(zero(int, memcmp(memory.mem, guest.mem, sizeof(guest.mem))));
 	cr_expect(zero(int, memcmp(&before, &eng, sizeof(eng))));
 	cr_expect(eq(u32, memory.interrupts, guest.interrupts));
 }
 
-/* One of both ways; the program takes records now and then. */
-static void one_branch(u32 i, bool at_once, u32 *stored)
+/* Of one way: passed are those of its events that the engine has not counted. */
+struct way {
+	bool at_once;
+	u32 id, passed, stored;
+};
+
+static void count(struct way *way)
 {
-	struct lwp_retired_branch r = jump;
+	lwp_count(&eng, eng.rev->kind[way->id], way->passed);
+	way->passed = 0;
+}
+
+/* One branch; the program takes records now and then. */
+static void one_branch(u32 i, struct way *way)
+{
+	struct lwp_retired all;
+	struct lwp_traced r = jump;
 
 	r.address += 16 * i;
 	r.taken = i % 3;
@@ -72,67 +89,67 @@ static void one_branch(u32 i, bool at_once, u32 *stored)
 		put32(BLOCK + 64, get32(BLOCK + 16));
 	if (i % 97 == 96)
 		put32(BLOCK + 64, 32 * (i % 64) + 8); /* breaks the protocol */
-	if (at_once && trace(&r)) {
-		++*stored;
+	if (way->at_once && eng.st.counter[way->id - 1] > (s32)way->passed) {
+		way->passed++;
+	} else if (way->at_once && trace(&r, way->passed + 1)) {
+		way->passed = 0;
+		way->stored++;
 	} else {
-		struct lwp_retired all = general(&r);
-
+		count(way);
+		all = general(&r);
 		expect_exc(retire(&all), NONE);
 	}
 }
 
-/* Both ways leave the same memory and the same engine. Returns how many were stored at once. */
-static u32 compare(u32 flags, u32 threshold)
+static void go(struct way *way, u32 interval, u32 flags, u32 threshold)
 {
+	event(way->id, interval, flags);
+	put32(BLOCK + 32, threshold);
+	enable(BLOCK);
+	for (u32 i = 0; i < 500; i++)
+		one_branch(i, way);
+	count(way);
+}
+
+/* Both ways leave the same memory and the same engine. Returns how many were stored at once. */
+static u32 compare(u32 id, u32 interval, u32 flags, u32 threshold)
+{
+	struct way general_way = { .id = id }, way = { .id = id, .at_once = true };
 	static struct fake_guest other;
 	static struct lwp_engine engine;
-	u32 stored = 0;
 
-	every_branch(flags);
-	put32(BLOCK + 32, threshold);
-	enable(BLOCK);
-	for (u32 i = 0; i < 500; i++)
-		one_branch(i, false, NULL);
+	go(&general_way, interval, flags, threshold);
 	other = guest;
 	engine = eng;
-
-	every_branch(flags);
-	put32(BLOCK + 32, threshold);
-	enable(BLOCK);
-	for (u32 i = 0; i < 500; i++)
-		one_branch(i, true, &stored);
+	go(&way, interval, flags, threshold);
 	cr_expect(zero(int, memcmp(other.mem, guest.mem, sizeof(guest.mem))));
 	cr_expect(zero(int, memcmp(&engine, &eng, sizeof(eng))));
 	cr_expect(eq(u32, other.interrupts, guest.interrupts));
-	return stored;
+	return way.stored;
 }
 
-static void every_branch_0(void)
+static void every_branch(void)
 {
-	every_branch(0);
+	event(3, 0, 0);
 }
 
-TestSuite(trace, .init = every_branch_0);
+TestSuite(trace, .init = every_branch);
 
 Test(trace, leaves_what_the_general_way_leaves)
 {
-	cr_expect(gt(u32, compare(0, 0), 250));
-	cr_expect(gt(u64, get64(BLOCK + 24), 0));
-	cr_expect(eq(u32, compare(F_CONT, 0), 500));
-	cr_expect(eq(u32, compare(F_PTSC | F_CONT, 0), 500));
+	for (u32 id = 2; id <= 3; id++) {
+		cr_expect(gt(u32, compare(id, 0, 0, 0), 250));
+		cr_expect(gt(u64, get64(BLOCK + 24), 0));
+		cr_expect(eq(u32, compare(id, 0, F_CONT, 0), 500));
+		cr_expect(eq(u32, compare(id, 0, F_PTSC | F_CONT, 0), 500));
+		cr_expect(eq(u32, compare(id, 6, 0, 0), 71));
+	}
 }
 
 Test(trace, leaves_records_that_interrupt)
 {
-	cr_expect(eq(u32, compare(F_INT | F_CONT, 320), 0));
+	cr_expect(eq(u32, compare(3, 0, F_INT | F_CONT, 320), 0));
 	cr_expect(gt(u32, guest.interrupts, 0));
-}
-
-Test(trace, leaves_an_interval)
-{
-	enable_and_store();
-	set_event(BLOCK, 3, 1, 0);
-	expect_left(&jump);
 }
 
 Test(trace, leaves_a_counter_that_is_not_due)
@@ -141,7 +158,7 @@ Test(trace, leaves_a_counter_that_is_not_due)
 	expect_left(&jump);
 	branch(0x400000, LWP_BRANCH_RELATIVE, true, 0x400200);
 	branch(0x400000, LWP_BRANCH_RELATIVE, true, 0x400200);
-	cr_expect(trace(&jump));
+	cr_expect(eq(u32, trace(&jump, 1), 1));
 }
 
 Test(trace, leaves_other_events)

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Usual records, as an event source that executes the program itself stores them. */
+#ifndef LWP_TRACE_H
+#define LWP_TRACE_H
+
+#include "lwp_engine.h"
+
+/* What stays the same from one such record to the next. */
+struct lwp_cursor {
+	bool on, continuous, stamped;
+	enum lwp_kind kind; /* that of the only event, LWP_KIND_IRE or LWP_KIND_BRE */
+	u8 classes; /* a bit each: of enum lwp_branch_class, what counts */
+	u16 interval; /* offset of EventInterval in the block */
+	u32 first; /* EventId and CoreId, as a record begins with them */
+};
+
+/* Part of struct lwp_retired. Where instructions count, only the address is not zero. */
+struct lwp_traced {
+	u64 address, target;
+	enum lwp_branch_class branch;
+	bool taken;
+};
+
+/*
+ * The cursor of an engine in its present state. It is on if instructions are all that counts, or
+ * branches, and nothing is outstanding; and no record interrupts.
+ */
+void lwp_cursor_set(const struct lwp_engine *e, struct lwp_cursor *c);
+
+/*
+ * The last of n events, at least 1, that the engine has not counted yet is due, and retires:
+ * lwp_count(), lwp_retire() and lwp_boundary() in one step. The cursor is on and has been set since
+ * the engine's state has changed by anything else than this. The block and the slot at the head lie
+ * at these addresses of the engine's own. Returns in how many events the next one is due, at least
+ * 1, or 0: nothing was done.
+ */
+u32 lwp_trace(struct lwp_engine *e, const struct lwp_cursor *c, u8 *block, u8 *slot,
+	      const struct lwp_traced *r, u32 n);
+
+#endif
