@@ -354,6 +354,7 @@ void x86_pmu_realize(X86CPU *cpu)
         pmu->cache = x86_cache_new(cpu->tcg_pmu_props.ibs_geometry);
     }
     x86_cnt_register(&x86_pmu_user);
+    x86_pmu_stats_init();
 }
 
 void x86_pmu_finalize(X86CPU *cpu)

@@ -60,10 +60,15 @@ static bool amd_irperf(CPUX86State *env)
     return env->features[FEAT_8000_0008_EBX] & CPUID_8000_0008_EBX_IRPERF;
 }
 
-/* The event of PERF_CTL[35:32,7:0]. */
+/* PERF_CTL[35:32,7:0], and the unit mask */
+static uint32_t amd_select(uint64_t ctl)
+{
+    return (ctl & 0xff) | (ctl >> 24 & 0xf00) | (ctl & 0xff00) << 4;
+}
+
 static X86PMUEvent amd_event(const X86PMU *pmu, uint64_t ctl)
 {
-    switch ((ctl & 0xff) | (ctl >> 24 & 0xf00)) {
+    switch (amd_select(ctl) % X86_PMU_EVENTS) {
     case 0x029: /* loads, stores, both: by unit masks */
         return X86_PMU_EVENT_ACCESSES;
     case 0x02b:
@@ -128,6 +133,7 @@ static void amd_derive(CPUX86State *env, X86PMU *pmu)
 
         pmu->counter[n] = (X86PMUCounter) {
             .value = &pmu->ctr[n],
+            .select = amd_select(ctl),
             .event = amd_event(pmu, ctl),
             .units = ctl >> CTL_UNITS_SHIFT & ACCESS_UNITS,
             .where = amd_where(env, pmu, n),

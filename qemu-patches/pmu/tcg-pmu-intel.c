@@ -144,6 +144,7 @@ static void intel_derive_gp(CPUX86State *env, X86PMU *pmu, int n)
     env->msr_gp_counters[n] &= pmu->mask;
     pmu->counter[n] = (X86PMUCounter) {
         .value = &env->msr_gp_counters[n],
+        .select = (sel & 0xff) | (sel & 0xff00) << 4,
         .event = intel_event(pmu, sel),
         .where = on ? intel_where(sel & SEL_USR, sel & SEL_OS) : 0,
         .cmask = sel >> SEL_CMASK_SHIFT,

@@ -558,15 +558,21 @@ const X86CntUser x86_pmu_user = {
 void x86_pmu_changed(CPUX86State *env)
 {
     X86PMU *pmu = pmu_of(env);
-    bool any = pmu->skid_left || pmu->held || x86_lbr_on(pmu) ||
-               x86_ibs_on(pmu) || x86_ibs_fetches(pmu);
+    bool ibs = x86_ibs_on(pmu) || x86_ibs_fetches(pmu);
+    bool any = pmu->skid_left || pmu->held || x86_lbr_on(pmu) || ibs;
     int n;
 
     pmu->vendor->derive(env, pmu);
+    if (ibs) {
+        x86_pmu_unmodelled(X86_PMU_IBS);
+    }
     for (n = 0; n < pmu->counters; n++) {
         const X86PMUCounter *c = &pmu->counter[n];
 
         any |= c->where != 0;
+        if (c->where && c->event == X86_PMU_EVENT_NONE) {
+            x86_pmu_unmodelled(c->select);
+        }
         if (!c->where || !c->edge) {
             pmu->asserted &= ~(1u << n);
         }

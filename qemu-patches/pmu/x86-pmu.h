@@ -30,7 +30,7 @@ typedef struct X86PMUProps {
 
 /* The events that have a model.  A cycle is pmu-ipc instructions. */
 typedef enum X86PMUEvent {
-    X86_PMU_EVENT_NONE,        /* never happens */
+    X86_PMU_EVENT_NONE,        /* no model: never happens */
     X86_PMU_EVENT_CYCLES,
     X86_PMU_EVENT_REFERENCE,   /* cycles of the reference clock */
     X86_PMU_EVENT_INSNS,
@@ -62,6 +62,7 @@ typedef enum X86PMUEvent {
 /* What a counter does, derived from the vendor's registers. */
 typedef struct X86PMUCounter {
     uint64_t *value;
+    uint32_t select;          /* unit mask * X86_PMU_EVENTS + event */
     X86PMUEvent event;
     uint32_t units;           /* of ACCESSES: X86_PMU_LOADS ... */
     uint32_t where;           /* X86_PMU_USER ..., 0: it does not count */
@@ -339,6 +340,15 @@ extern const VMStateDescription vmstate_x86_ibs;
 
 /* X86_PMU_LOADS, ... of the instruction that is stepped, or 0 */
 uint32_t x86_ibs_accesses(const X86PMU *pmu);
+
+/* tcg-unmodelled.c */
+
+#define X86_PMU_EVENTS (1u << 12)
+#define X86_PMU_IBS    (X86_PMU_EVENTS << 8) /* after all selects */
+
+/* A `select' without a model, or X86_PMU_IBS, counts. */
+void x86_pmu_unmodelled(uint32_t what);
+void x86_pmu_stats_init(void);
 
 /* tcg-predictor.c */
 

@@ -238,6 +238,16 @@ def test_query_stats(vm: Start, profiled: Vm) -> None:
     assert not vm(PLAIN, STOPPED).do("query-stats", target="vcpu")
 
 
+def test_unmodelled(vm: Start, tmp_path: Path) -> None:
+    """IBS has one line of -d unimp, however often it is on; query-stats has the number of what has no model."""
+    log = tmp_path / "unimp"
+    it = vm(f"{PMU},+ibs", *flat("test=pmu_ibs cpus=1", "-d", "unimp", "-D", str(log), "-action", "shutdown=pause"))
+    it.event("SHUTDOWN")
+    assert log.read_text(encoding="utf-8").count("pmu: IBS has no model of ") == 1
+    assert [part["target"] for part in it.do("query-stats-schemas", provider="tcg-pmu")] == ["vm"]
+    assert it.do("query-stats", target="vm")[0]["stats"] == [{"name": "unmodelled", "value": 1}]
+
+
 def test_plug_profiled(vm: Start) -> None:
     """CPUs come while a program is profiled, which loses nothing."""
     it = vm(LWP, *bench(9000), "-smp", "1,maxcpus=4")

@@ -2,6 +2,7 @@
 """The test programs of guest-tests/linux, which use LWP or the counters themselves and print TAP. Those that are chosen
 run in one guest, one after the other; those that need counters in another."""
 
+import re
 import subprocess
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from lab.building import linux
-from lab.common import proc
+from lab.common import places, proc
 from lab.common.places import LINUX_PROGRAMS
 from lab.nested import machine
 from lab.testing import debug
@@ -169,6 +170,32 @@ def test_intel(model: str, events: str, points: Points) -> None:
     ended = run([VLWP, "shell", *options, "--", "/bin/sh", "-c", script, program("perf")])
     assert events in ended.out, f"Linux does not say {events}"
     judge(ended.out, ended.status, points)
+
+
+EVENTS = ("cycles instructions cache-references cache-misses branches branch-misses bus-cycles ref-cycles "
+          "stalled-cycles-frontend stalled-cycles-backend").split()
+EVENTS += [f"{cache}-{kind}" for cache in ("L1-dcache", "L1-icache", "LLC", "dTLB", "iTLB", "branch", "node")
+           for kind in ("loads", "load-misses", "stores", "store-misses", "prefetches", "prefetch-misses")]
+# Unit mask and event, as Linux programs them, of those that have no model: stalls, caches, TLBs.
+AMD = "0287 0187 ff60 0964 0040 c860 ff5a 0080 0081 ff45 f045 0084 ff85"
+
+
+@pytest.mark.parametrize("model, cpu, zeros", [
+    pytest.param("EPYC", "pmu=on,+perfctr-core", f"{AMD} 00c3 00c3", id="amd"),
+    pytest.param("EPYC", "pmu=on,+perfctr-core,pmu-predictor=2bit", AMD, id="models"),
+    pytest.param("Skylake-Client", "pmu=on", "81d0 81d0 82d0 82d0 0151 0283 0e08 0e49 2085 0e85 00c5", id="intel"),
+])
+def test_generic(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: str, cpu: str, zeros: str) -> None:
+    """Each generic event of perf counts something, is not supported, or counts 0, and then QEMU says so."""
+    emulator, log = tmp_path / "qemu", tmp_path / "unimp"
+    emulator.write_text(f'#!/bin/sh\nexec "{places.qemu()}" "$@" -d unimp -D "{log}"\n', encoding="utf-8")
+    emulator.chmod(0o755)
+    monkeypatch.setenv("VLWP_QEMU", str(emulator))
+    script = "for e; do perf stat -x, -e $e:u ls /usr 2>&1 >/dev/null; done"
+    out = run([VLWP, "shell", f"--model={model}", f"--cpu={cpu}", "--", "/bin/sh", "-c", script, "sh", *EVENTS]).out
+    said = re.findall(r"no model of event .(\w\w)h, unit mask (\w\w)h", log.read_text(encoding="utf-8"))
+    assert sorted(mask + event for event, mask in said) == sorted(set(zeros.split())), out
+    assert out.count("instructions:u") == 1 and len(re.findall("^0,,", out, re.MULTILINE)) == len(zeros.split()), out
 
 
 @pytest.mark.parametrize("cpu", LESS)
