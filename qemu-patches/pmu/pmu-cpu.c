@@ -272,7 +272,7 @@ static const char *pmu_idle_setting(X86CPU *cpu)
     if (none && p->ipc > 1) {
         return "pmu-ipc";
     }
-    if (p->predicts && (none || IS_INTEL_CPU(&cpu->env))) {
+    if (p->predicts && none) {
         return "pmu-predictor=2bit";
     }
     if (p->version && (none || IS_AMD_CPU(&cpu->env))) {
@@ -347,9 +347,9 @@ void x86_pmu_realize(X86CPU *cpu)
     } else {
         pmu->vendor = &x86_pmu_amd;
         pmu->counters = X86_PMU_AMD_COUNTERS + 1; /* IRPERF */
-        pmu->predicts = cpu->tcg_pmu_props.predicts;
         pmu->mask = MAKE_64BIT_MASK(0, 48);
     }
+    pmu->predicts = cpu->tcg_pmu_props.predicts;
     if (cpu->tcg_pmu_props.ibs_cache) {
         pmu->cache = x86_cache_new(cpu->tcg_pmu_props.ibs_geometry);
     }

@@ -52,9 +52,9 @@ QEMU_BUILD_BUG_ON(X86_PMU_INTEL_GP > MAX_GP_COUNTERS);
 #define VERSION_BITMAP 5 /* leaf 0Ah ECX */
 
 /* Leaf 0Ah EBX: the architectural events that are not there. */
-#define ARCH_EVENTS  7
-#define ARCH_MISSING (1 << 3 /* LLC references */ | 1 << 4 /* LLC misses */ | \
-                      1 << 6 /* branch misses */)
+#define ARCH_EVENTS        7
+#define ARCH_LLC           (1 << 3 /* references */ | 1 << 4 /* misses */)
+#define ARCH_BRANCH_MISSES (1 << 6)
 
 /* IA32_MISC_ENABLE, read-only: counters, neither BTS nor PEBS. */
 #define MISC_ENABLE_COUNTERS ((1ull << 7) | (1ull << 11) | (1ull << 12))
@@ -112,6 +112,8 @@ static X86PMUEvent intel_event(const X86PMU *pmu, uint64_t sel)
         return X86_PMU_EVENT_TAKEN_NEAR;
     case 0x40c4:
         return X86_PMU_EVENT_FAR_INSNS;
+    case 0x00c5:
+        return pmu->predicts ? X86_PMU_EVENT_MISPREDICTED : X86_PMU_EVENT_NONE;
     default:
         return X86_PMU_EVENT_NONE;
     }
@@ -228,7 +230,7 @@ static void intel_cpuid(CPUX86State *env, X86PMU *pmu, uint32_t index,
     }
     regs[0] = pmu->version | intel_gp(pmu) << 8 | width << 16 |
               ARCH_EVENTS << 24;
-    regs[1] = ARCH_MISSING;
+    regs[1] = ARCH_LLC | (pmu->predicts ? 0 : ARCH_BRANCH_MISSES);
     if (intel_version(pmu, VERSION_BITMAP)) {
         regs[2] = MAKE_64BIT_MASK(0, pmu->fixed);
     }

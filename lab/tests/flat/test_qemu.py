@@ -69,7 +69,6 @@ IDLE = ("pmu-ipc=2", "pmu-predictor=2bit", "pmu-version=2")
 @pytest.mark.parametrize("cpu, setting", [
     *(pytest.param(PLAIN, setting, id=setting) for setting in IDLE),
     pytest.param(PMU, "pmu-version=2", id="amd-version"),
-    pytest.param("Haswell,check=off,pmu=on", "pmu-predictor=2bit", id="intel-predictor"),
 ])
 def test_idle_setting(cpu: str, setting: str) -> None:
     """What would have no effect is refused: a setting of counters without counters, or of another vendor's."""
