@@ -60,13 +60,20 @@ static bool amd_irperf(CPUX86State *env)
     return env->features[FEAT_8000_0008_EBX] & CPUID_8000_0008_EBX_IRPERF;
 }
 
+static bool amd_zen(CPUX86State *env)
+{
+    uint32_t eax = env->cpuid_version;
+
+    return (eax >> 8 & 0xf) + (eax >> 20 & 0xff) >= 0x17;
+}
+
 /* PERF_CTL[35:32,7:0], and the unit mask */
 static uint32_t amd_select(uint64_t ctl)
 {
     return (ctl & 0xff) | (ctl >> 24 & 0xf00) | (ctl & 0xff00) << 4;
 }
 
-static X86PMUEvent amd_event(const X86PMU *pmu, uint64_t ctl)
+static X86PMUEvent amd_event(CPUX86State *env, const X86PMU *pmu, uint64_t ctl)
 {
     switch (amd_select(ctl) % X86_PMU_EVENTS) {
     case 0x029: /* loads, stores, both: by unit masks */
@@ -89,8 +96,8 @@ static X86PMUEvent amd_event(const X86PMU *pmu, uint64_t ctl)
         return X86_PMU_EVENT_TAKEN;
     case 0x0c6:
         return X86_PMU_EVENT_FAR;
-    case 0x0d1:
-        return X86_PMU_EVENT_CONDITIONAL;
+    case 0x0d1: /* once: dispatch stalls */
+        return amd_zen(env) ? X86_PMU_EVENT_CONDITIONAL : X86_PMU_EVENT_NONE;
     case 0x120:
         return X86_PMU_EVENT_REFERENCE;
     case 0x0c3: /* mispredicted branches */
@@ -134,7 +141,7 @@ static void amd_derive(CPUX86State *env, X86PMU *pmu)
         pmu->counter[n] = (X86PMUCounter) {
             .value = &pmu->ctr[n],
             .select = amd_select(ctl),
-            .event = amd_event(pmu, ctl),
+            .event = amd_event(env, pmu, ctl),
             .units = ctl >> CTL_UNITS_SHIFT & ACCESS_UNITS,
             .where = amd_where(env, pmu, n),
             .cmask = ctl >> CTL_CMASK_SHIFT,

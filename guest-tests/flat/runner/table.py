@@ -228,6 +228,7 @@ ROWS = (
     Row("pmu_row", f"{PMU},+svm,+npt", row=PLACES, needs="tcg", lab=OF_SETTING),
     Row("pmu_smi", f"{LWP},{PMU}", test="smm", needs="tcg", lab=OF_MACHINE),
     Row("pmu_events", PMU, needs="tcg"),
+    Row("pmu_events_15h", PMU, "family=15h", test="pmu_events", model="Opteron_G5", needs="tcg", lab=OF_SETTING),
     Row("pmu_events_ipc", f"{PMU},pmu-ipc=4", "ipc=4", test="pmu_events", needs="tcg", lab=OF_SETTING),
     Row("pmu_predictor", f"{PMU},pmu-predictor=2bit", needs="tcg", lab=OF_SETTING),
     Row("pmu_irperf", f"{PMU},+irperf", needs="tcg"),

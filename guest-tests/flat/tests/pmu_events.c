@@ -15,7 +15,7 @@
 #define UNITS(n) ((u64)(n) << 8)
 #define FOUR "nop\nnop\nnop\nnop\n"
 
-extern char pme_code[], pme_runs[], pme_exit[], pme_ud[], pme_memory[];
+extern char pmc_code[], pme_code[], pme_runs[], pme_exit[], pme_ud[], pme_memory[];
 
 USER_CODE(/* 12 + INT = 13 instructions */
 	  "pme_code: " FOUR FOUR FOUR "user_exit\n"
@@ -56,6 +56,8 @@ static void test_events(void)
 	report_eq(pmu_counted(PERF_DISPATCHED | UNITS(3) | PERF_USR, pme_code), 13,
 		  "dispatched ops: the same");
 	report_eq(pmu_counted(PERF_DISPATCHED | PERF_USR, pme_code), 0, "of no unit: none");
+	report_eq(pmu_counted(PERF_CONDITIONAL | PERF_USR, pmc_code),
+		  option_is("family", "15h") ? 0 : 3, "conditional branches; 0 before Zen");
 	report_eq(pmu_counted(PERF_CYCLES | PERF_USR, pme_code), (13 + ipc - 1) / ipc,
 		  "cycles: the last one is cut by the change of mode");
 	report_eq(pmu_counted(PERF_REFERENCE | PERF_USR, pme_code), 2 * ((13 + ipc - 1) / ipc),
