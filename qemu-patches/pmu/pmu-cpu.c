@@ -157,8 +157,8 @@ void x86_pmu_class_init(ObjectClass *oc)
                                           "(TCG): perfect, 2bit");
     object_class_property_add_bool(oc, "ibs-cache", pmu_get_ibs_cache,
                                    pmu_set_ibs_cache);
-    object_class_property_set_description(oc, "ibs-cache", "IBS has a model of "
-                                          "the data caches (TCG)");
+    object_class_property_set_description(oc, "ibs-cache", "IBS and counters "
+                                          "have data caches of a model (TCG)");
     x86_cache_class_init(oc, "ibs-cache",
                          offsetof(X86CPU, tcg_pmu_props.ibs_geometry));
 }

@@ -364,16 +364,14 @@ void x86_ibs_forget(CPUX86State *env, X86PMU *pmu)
 
 uint32_t x86_ibs_accesses(const X86PMU *pmu)
 {
-    switch (pmu->ibs.note.data3 & (DATA3_LOAD | DATA3_STORE)) {
-    case DATA3_LOAD:
-        return X86_PMU_LOADS;
-    case DATA3_STORE:
-        return X86_PMU_STORES;
-    case DATA3_LOAD | DATA3_STORE:
-        return X86_PMU_LOAD_STORES;
-    default:
-        return 0;
-    }
+    uint64_t data3 = pmu->ibs.note.data3;
+    uint32_t kind = data3 & (DATA3_LOAD | DATA3_STORE);
+
+    QEMU_BUILD_BUG_ON(DATA3_LOAD != X86_PMU_LOADS ||
+                      DATA3_STORE != X86_PMU_STORES);
+    return (kind == (DATA3_LOAD | DATA3_STORE) ? X86_PMU_LOAD_STORES : kind) |
+           (data3 & DATA3_MISS ? X86_PMU_L1D_MISSES : 0) |
+           (data3 & DATA3_L2_MISS ? X86_PMU_L2_MISSES : 0);
 }
 
 uint32_t x86_ibs_caps(void)

@@ -37,6 +37,8 @@
 #define DISPATCHED_UNITS 0x300
 /* Those of event 29h */
 #define ACCESS_UNITS (X86_PMU_LOADS | X86_PMU_STORES | X86_PMU_LOAD_STORES)
+#define L2_DATA_READ 0x8000 /* of 60h */
+#define L2_DATA_MISS 0x0800 /* of 64h */
 
 #define HWCR_IRPERF_EN   (1ull << 30)
 
@@ -73,11 +75,27 @@ static uint32_t amd_select(uint64_t ctl)
     return (ctl & 0xff) | (ctl >> 24 & 0xf00) | (ctl & 0xff00) << 4;
 }
 
-static X86PMUEvent amd_event(CPUX86State *env, const X86PMU *pmu, uint64_t ctl)
+/* The event; *units of X86_PMU_EVENT_ACCESSES. */
+static X86PMUEvent amd_event(CPUX86State *env, const X86PMU *pmu, uint64_t ctl,
+                             uint32_t *units)
 {
+    bool zen = amd_zen(env), misses = zen && pmu->cache;
+
+    *units = ACCESS_UNITS;
     switch (amd_select(ctl) % X86_PMU_EVENTS) {
     case 0x029: /* loads, stores, both: by unit masks */
+        *units &= ctl >> CTL_UNITS_SHIFT;
         return X86_PMU_EVENT_ACCESSES;
+    case 0x040:
+        return X86_PMU_EVENT_ACCESSES;
+    case 0x060: /* requests to L2: those of data miss L1D */
+        *units = X86_PMU_L1D_MISSES;
+        return misses && (ctl & L2_DATA_READ) ? X86_PMU_EVENT_ACCESSES :
+                                                X86_PMU_EVENT_NONE;
+    case 0x064: /* and what became of them */
+        *units = X86_PMU_L2_MISSES;
+        return misses && (ctl & L2_DATA_MISS) ? X86_PMU_EVENT_ACCESSES :
+                                                X86_PMU_EVENT_NONE;
     case 0x02b:
         return X86_PMU_EVENT_SMIS;
     case 0x02c:
@@ -87,6 +105,7 @@ static X86PMUEvent amd_event(CPUX86State *env, const X86PMU *pmu, uint64_t ctl)
     case 0x0aa: /* dispatched ops, by who decoded them */
         return ctl & DISPATCHED_UNITS ? X86_PMU_EVENT_INSNS :
                                         X86_PMU_EVENT_NONE;
+    case 0x080: /* fetches: that of an instruction is one, as for IBS */
     case 0x0c0:
     case 0x0c1: /* ops: an instruction is one */
         return X86_PMU_EVENT_INSNS;
@@ -97,7 +116,7 @@ static X86PMUEvent amd_event(CPUX86State *env, const X86PMU *pmu, uint64_t ctl)
     case 0x0c6:
         return X86_PMU_EVENT_FAR;
     case 0x0d1: /* once: dispatch stalls */
-        return amd_zen(env) ? X86_PMU_EVENT_CONDITIONAL : X86_PMU_EVENT_NONE;
+        return zen ? X86_PMU_EVENT_CONDITIONAL : X86_PMU_EVENT_NONE;
     case 0x120:
         return X86_PMU_EVENT_REFERENCE;
     case 0x0c3: /* mispredicted branches */
@@ -137,12 +156,14 @@ static void amd_derive(CPUX86State *env, X86PMU *pmu)
 
     for (n = 0; n < X86_PMU_AMD_COUNTERS; n++) {
         uint64_t ctl = pmu->ctl[n];
+        uint32_t units;
+        X86PMUEvent event = amd_event(env, pmu, ctl, &units);
 
         pmu->counter[n] = (X86PMUCounter) {
             .value = &pmu->ctr[n],
             .select = amd_select(ctl),
-            .event = amd_event(env, pmu, ctl),
-            .units = ctl >> CTL_UNITS_SHIFT & ACCESS_UNITS,
+            .event = event,
+            .units = units,
             .where = amd_where(env, pmu, n),
             .cmask = ctl >> CTL_CMASK_SHIFT,
             .invert = ctl & CTL_INV,

@@ -475,7 +475,8 @@ static uint32_t pmu_wants(CPUX86State *env, uint64_t *insns,
             break;
         case X86_PMU_EVENT_ACCESSES:
             flags |= X86_CNT_WANTS_COUNT | X86_CNT_WANTS_STEP |
-                     X86_CNT_WANTS_NOTES;
+                     X86_CNT_WANTS_NOTES |
+                     (pmu->cache ? X86_CNT_WANTS_ALL_LOADS : 0);
             break;
         case X86_PMU_EVENT_INTERRUPTS:
         case X86_PMU_EVENT_SMIS:

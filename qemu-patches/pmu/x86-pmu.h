@@ -43,15 +43,17 @@ typedef enum X86PMUEvent {
     X86_PMU_EVENT_TAKEN_NEAR,
     X86_PMU_EVENT_TAKEN_CONDITIONAL,
     X86_PMU_EVENT_MISPREDICTED, /* near, by pmu-predictor */
-    X86_PMU_EVENT_ACCESSES,    /* instructions that load, store or do both */
+    X86_PMU_EVENT_ACCESSES,    /* instructions: X86_PMU_LOADS ... */
     X86_PMU_EVENT_INTERRUPTS,  /* NMIs included */
     X86_PMU_EVENT_SMIS,
 } X86PMUEvent;
 
-/* What of X86_PMU_EVENT_ACCESSES: unit masks of AMD's event. */
+/* What of X86_PMU_EVENT_ACCESSES: unit masks of AMD's event; misses of `cache'. */
 #define X86_PMU_LOADS       1
 #define X86_PMU_STORES      2
 #define X86_PMU_LOAD_STORES 4
+#define X86_PMU_L1D_MISSES  8
+#define X86_PMU_L2_MISSES   16
 
 /* Where a counter counts. */
 #define X86_PMU_USER   1 /* at CPL 1 to 3 */
@@ -189,7 +191,7 @@ struct X86PMU {
     int version;              /* of Intel's, 0: AMD's */
     int fixed;                /* how many of Intel's are fixed */
     bool predicts;            /* by the simple predictor */
-    struct x86_cache *cache;  /* of IBS alone: ibs-cache, or NULL */
+    struct x86_cache *cache;  /* of IBS and the counters: ibs-cache, or NULL */
 
     /* Only for x-x86-pmu-row, and not migrated. */
     uint8_t exited;           /* enum pmc_place of the last #VMEXIT */
@@ -338,7 +340,7 @@ bool x86_ibs_wrmsr(CPUArchState *env, X86PMU *pmu, uint32_t msr,
                    uint64_t value, bool *gp);
 extern const VMStateDescription vmstate_x86_ibs;
 
-/* X86_PMU_LOADS, ... of the instruction that is stepped, or 0 */
+/* X86_PMU_LOADS, ... of the instruction that is stepped */
 uint32_t x86_ibs_accesses(const X86PMU *pmu);
 
 /* tcg-unmodelled.c */

@@ -56,6 +56,7 @@ static void test_events(void)
 	report_eq(pmu_counted(PERF_DISPATCHED | UNITS(3) | PERF_USR, pme_code), 13,
 		  "dispatched ops: the same");
 	report_eq(pmu_counted(PERF_DISPATCHED | PERF_USR, pme_code), 0, "of no unit: none");
+	report_eq(pmu_counted(0x80 | PERF_USR, pme_code), 13, "fetches: one per instruction");
 	report_eq(pmu_counted(PERF_CONDITIONAL | PERF_USR, pmc_code),
 		  option_is("family", "15h") ? 0 : 3, "conditional branches; 0 before Zen");
 	report_eq(pmu_counted(PERF_CYCLES | PERF_USR, pme_code), (13 + ipc - 1) / ipc,
@@ -87,6 +88,7 @@ static void test_accesses(void)
 	report_eq(accesses(LOAD_STORES), 4, "that do both, a repeated one once");
 	report_eq(accesses(LOADS | STORES | LOAD_STORES), 13, "all");
 	report_eq(accesses(0), 0, "of no unit: none");
+	report_eq(pmu_counted(0x40 | PERF_USR, pme_memory), 13, "40h: all, without units");
 
 	irq_set_handler(VEC_NMI, note_nmi);
 	apic_set_lvtpc(0x400);

@@ -9,6 +9,7 @@
 #include "apic.h"
 #include "ibs.h"
 #include "lwp_fixture.h"
+#include "pmu.h"
 #include "test.h"
 #include "x86.h"
 
@@ -91,6 +92,28 @@ static void test_own(void)
 	sample_load(0);
 	report_eq(rdmsr(MSR_OP_DATA2), FROM_RAM, "the first line is in RAM each time");
 	wrmsr(MSR_OP_CTL, 0);
+}
+
+/* ---- The same for counters, at CPL 3 ---- */
+
+extern char ibs_counted[];
+USER_CODE("ibs_counted:\n" EIGHT_LOADS "user_exit\n");
+
+static void test_counters(struct lwp *l)
+{
+	/* Requests of data to L2, of code, data that misses L2, code; what the first loads count, the same again. */
+	static const u64 events[][3] = {
+		{ 0xc860, 7, 6 }, { 0x1060, 0, 0 }, { 0x0964, 6, 4 }, { 0x0164, 0, 0 }
+	};
+
+	lwp_map(l, kernel_cr3());
+	for (u32 i = 0; i < 2 * sizeof(events) / sizeof(events[0]); i++) {
+		if (i % 2 == 0)
+			wrmsr(MSR_OP_CTL, OP_EN); /* empties the model */
+		wrmsr(MSR_OP_CTL, 0);
+		report_eq(pmu_counted(events[i / 2][0] | PERF_USR, ibs_counted),
+			  events[i / 2][1 + i % 2], "counter %u of the model", i);
+	}
 }
 
 /* ---- LWP's model, at CPL 3 ---- */
@@ -358,5 +381,6 @@ FLAT_TEST(pmu_ibs_cache)
 		test_kernel(&l);
 	} else {
 		test_own();
+		test_counters(&l);
 	}
 }

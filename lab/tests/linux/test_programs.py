@@ -176,13 +176,14 @@ EVENTS = ("cycles instructions cache-references cache-misses branches branch-mis
           "stalled-cycles-frontend stalled-cycles-backend").split()
 EVENTS += [f"{cache}-{kind}" for cache in ("L1-dcache", "L1-icache", "LLC", "dTLB", "iTLB", "branch", "node")
            for kind in ("loads", "load-misses", "stores", "store-misses", "prefetches", "prefetch-misses")]
-# Unit mask and event, as Linux programs them, of those that have no model: stalls, caches, TLBs.
-AMD = "0287 0187 ff60 0964 0040 c860 ff5a 0080 0081 ff45 f045 0084 ff85"
+# Unit mask and event, as Linux programs them, of those that have no model: stalls, prefetches, L1I, dTLB, iTLB.
+AMD = "0287 0187 ff5a 0081 ff45 f045 0084 ff85"
+MODELS = "pmu=on,+perfctr-core,+ibs,ibs-cache=on,pmu-predictor=2bit"
 
 
 @pytest.mark.parametrize("model, cpu, zeros", [
-    pytest.param("EPYC", "pmu=on,+perfctr-core", f"{AMD} 00c3 00c3", id="amd"),
-    pytest.param("EPYC", "pmu=on,+perfctr-core,pmu-predictor=2bit", AMD, id="models"),
+    pytest.param("EPYC", "pmu=on,+perfctr-core", f"{AMD} ff60 0964 c860 00c3 00c3", id="amd"),
+    pytest.param("EPYC", MODELS, AMD, id="models"),
     pytest.param("Skylake-Client", "pmu=on", "81d0 81d0 82d0 82d0 0151 0283 0e08 0e49 2085 0e85 00c5", id="intel"),
 ])
 def test_generic(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: str, cpu: str, zeros: str) -> None:
