@@ -31,8 +31,8 @@ QEMU_BUILD_BUG_ON(TCG_MAX_INSNS >= 1 << X86_CNT_BACK_INSNS);
 
 const X86CntUser *x86_cnt_users[USERS_MAX + 1];
 /* That of the one who has it */
-static uint64_t (*cnt_trace)(CPUX86State *env, uint64_t address, uint64_t to,
-                             uint32_t info, uint32_t insns, uint32_t branches);
+static uint32_t (*cnt_trace)(CPUX86State *env, uint64_t address, uint64_t to,
+                             uint32_t info, uint32_t insns);
 
 void x86_cnt_register(const X86CntUser *user)
 {
@@ -285,19 +285,16 @@ void x86_cnt_retire(CPUX86State *env, uint64_t address)
 uint32_t helper_cnt_trace(CPUX86State *env, uint64_t to, uint32_t info)
 {
     X86CntState *c = &env->x86_count;
-    uint64_t next;
+    uint32_t next;
 
     if (c->rings || !cnt_trace) {
         return 0;
     }
-    next = cnt_trace(env, c->insn, to, info, c->folded - *cnt_left(env),
-                     c->branches_folded - c->branches_left + 1);
-    if (next) {
-        cnt_set_branches_left(c, next - 1);
-    }
+    next = cnt_trace(env, c->insn, to, info, 0);
     if (next <= 1) {
         return next ? X86_CNT_SAME_FLAGS : 0;
     }
+    cnt_set_branches_left(c, next - 1);
     cnt_set_mode(c, cnt_choose_mode(c->wants, NEVER, next, 0));
     return X86_CNT_TRACED;
 }
@@ -326,7 +323,7 @@ static bool cnt_finds(CPUX86State *env, uint32_t insns)
 static bool cnt_found(CPUX86State *env, uint64_t address, uint32_t info)
 {
     X86CntState *c = &env->x86_count;
-    uint64_t next;
+    uint32_t next;
 
     if (c->rings || c->wants != X86_CNT_WANTS_COUNT || !cnt_trace ||
         (info & (X86_CNT_KERNEL | X86_CNT_SHADOW)) ||
@@ -337,7 +334,7 @@ static bool cnt_found(CPUX86State *env, uint64_t address, uint32_t info)
         --*cnt_left(env);
         return true;
     }
-    next = cnt_trace(env, address, 0, info, c->folded + 1, 0);
+    next = cnt_trace(env, address, 0, info, c->folded + 1);
     if (next) {
         cnt_set_left(env, MIN(next - 1, CNT_MAX_INSNS));
         cnt_set_mode(c, cnt_choose_mode(c->wants, next, NEVER, 0));

@@ -175,15 +175,14 @@ typedef struct X86CntUser {
     /* Before an instruction that is stepped.  May leave the TB. */
     void (*begin)(CPUArchState *env, uint64_t rip, uintptr_t ra);
     /*
-     * An instruction at CPL 3 is due, a branch to the linear address @to if
-     * @info has its class, and nobody else has to be asked of it; so many
-     * instructions and branches have passed with it since the last fold.
-     * Returns 0, or it has retired, nothing is wanted that was not, and the next
-     * event is due after so many: branches if it was one, instructions else.
-     * They have been counted then.  Nothing may leave the TB.
+     * An instruction at CPL 3 is due, and nobody else has to be asked of it: the
+     * last of @insns since the last fold; or, if that is 0, each branch, this one
+     * to the linear address @to.  Returns 0, or it has retired, nothing is wanted
+     * that was not, and the next event is due after so many instructions, which
+     * have been counted then, or branches.  Nothing may leave the TB.
      */
-    uint64_t (*trace)(CPUArchState *env, uint64_t address, uint64_t to,
-                      uint32_t info, uint32_t insns, uint32_t branches);
+    uint32_t (*trace)(CPUArchState *env, uint64_t address, uint64_t to,
+                      uint32_t info, uint32_t insns);
     /* The instruction retires; EIP is that of the next one. */
     void (*retire)(CPUArchState *env, const X86CntInsn *insn);
     /*

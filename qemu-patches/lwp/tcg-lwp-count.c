@@ -256,10 +256,10 @@ static bool lwp_store_now(CPUX86State *env, const X86CntInsn *insn)
 /*
  * Store the record at once; what lwp_store_now() asks besides have the caller or
  * x86_cnt_update() seen.  Steps before a stop are counted down, so they are not
- * traced.  The instructions of branches are folded later.
+ * traced.  Instructions that branches end are folded later.
  */
-static uint64_t lwp_trace_it(CPUX86State *env, uint64_t address, uint64_t to,
-                             uint32_t info, uint32_t insns, uint32_t branches)
+static uint32_t lwp_trace_it(CPUX86State *env, uint64_t address, uint64_t to,
+                             uint32_t info, uint32_t insns)
 {
     X86LWP *lwp = env->lwp;
     CPUState *cs = env_cpu(env);
@@ -275,26 +275,20 @@ static uint64_t lwp_trace_it(CPUX86State *env, uint64_t address, uint64_t to,
         return 0;
     }
     e = &lwp->engine;
-    if (lwp->cursor.kind == LWP_KIND_BRE) {
-        /* Those that have passed are not known by their classes. */
-        if (!branches || (branches > 1 && !lwp_all_branches(e))) {
-            return 0;
-        }
+    if (!insns) {
         r.target = to;
         r.branch = info & X86_CNT_BRANCH_CLASS;
         r.taken = info & X86_CNT_BRANCH_TAKEN;
-    } else if (branches) {
-        return 0;
     }
     block = x86_lwp_tlb_hit(env, e->st.cb_addr, e->caps.cb_size, true);
     slot = x86_lwp_tlb_hit(env, e->st.base + e->st.head, LWP_RECORD_SIZE, true);
     if (!block || !slot) {
         return 0;
     }
-    next = lwp_trace(e, &lwp->cursor, block, slot, &r, branches ?: insns);
+    next = lwp_trace(e, &lwp->cursor, block, slot, &r, insns ?: 1);
     if (next) {
         lwp->entered = false;
-        lwp->steps += branches ? 0 : insns;
+        lwp->steps += insns;
     }
     return next;
 }

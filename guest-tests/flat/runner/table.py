@@ -233,6 +233,7 @@ ROWS = (
     Row("pmu_predictor", f"{PMU},pmu-predictor=2bit", needs="tcg", lab=OF_SETTING),
     Row("pmu_irperf", f"{PMU},+irperf", needs="tcg"),
     Row("pmu_lbr", LBR, needs="tcg"),
+    Row("pmu_lbr_stepped", LBR, "edge=1", test="pmu_lbr", needs="tcg"),
     Row("pmu_lbr_lwp", f"{LBR},+lwp", test="pmu_lbr", needs="tcg"),
     Row("pmu_lbr_svm", f"{LBR},+svm,+lbrv", needs="tcg"),
     Row("pmu_ibs", f"{PMU},+ibs", needs="tcg"),

@@ -69,6 +69,9 @@ static void run_prepared(u32 select)
 		wrmsr(MSR_LBR_TO(n), 0);
 	}
 	wrmsr(MSR_LBR_SELECT, select);
+	/* With edge=1 each instruction is stepped. */
+	if (option_number("edge", 0))
+		pmu_start(5, PERF_INSNS | PERF_USR | PERF_EDGE, 0);
 	wrmsr(MSR_DBG_EXTN_CFG, LBRV2EN);
 	user_run(&u);
 	wrmsr(MSR_DBG_EXTN_CFG, 0);
