@@ -35,7 +35,7 @@ packages()
 	echo ca-certificates git patch cpio kmod xz-utils zstd
 	# compilers; the 32-bit libraries are for QEMU's option ROMs and for 32-bit tests
 	echo gcc g++ libc6-dev "lib32gcc-$gcc-dev" libc6-dev-i386 make ninja-build pkg-config
-	echo python3 python3-venv bison flex
+	echo python3 python3-pip python3-setuptools python3-venv python3-wheel bison flex
 	# kbuild's programs, for headers of a newer Debian's kernel
 	echo bc libssl-dev
 	# QEMU and its firmware

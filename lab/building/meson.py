@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from lab.common import archive, proc
+from lab.common import archive, bases, proc
 from lab.common.places import BUILD, TOP
 from lab.common.steps import compiler, jobs_count, stamp, stamped, step
 
@@ -17,13 +17,18 @@ TOOLS = BUILD / "tools"
 
 
 def fetch() -> None:
-    """QEMU needs meson >= 1.5, which Debian 12 has in its backports: unpack it into build/tools and put it
-    in front of PATH."""
-    if archive.debian_codename() != "bookworm":
+    """What QEMU's build needs and this Debian does not have: meson >= 1.5, which Debian 12 has in its backports, and
+    what the base names. Unpack it into build/tools and put it in front of PATH."""
+    base = bases.qemu_base()
+    wanted = dict.fromkeys(base.tools, base.suite)
+    if archive.debian_codename() == "bookworm":
+        wanted |= dict.fromkeys(("meson", "python3-pycotap"), "bookworm-backports")
+    if not wanted:
         return
-    for name in ("meson", "python3-pycotap"):
+    for name, suite in wanted.items():
         if not stamped(f"tool-{name}"):
-            file = archive.package(f"{name}/bookworm-backports")
+            archive.add_binaries(suite)
+            file = archive.package(f"{name}/{suite}")
             proc.output(["dpkg", "-x", file, TOOLS])
             stamp(f"tool-{name}", file.name)
     path = str(TOOLS / "usr/bin")

@@ -33,6 +33,8 @@ MUTANTS = "mutants"
 def wanted_version() -> str:
     """The wanted version of the source package if the archive has it, else its newest of the base."""
     base = bases.qemu_base()
+    if base.sha256:
+        return base.version
     known = archive.source_versions("qemu")
     versions = [version for version in known if base.serves(version)]
     if not versions:
@@ -65,13 +67,14 @@ def _download() -> Path:
     have = [p for p in DL.glob("qemu_*.orig.tar.xz") if bases.qemu_base().serves("1:" + p.name.removeprefix("qemu_"))]
     if have and stamped(bases.of_qemu("qemu-source")) in ("", bases.qemu_base().version):
         return max(have, key=lambda p: p.stat().st_mtime)
-    version = wanted_version()
+    version, digest = wanted_version(), bases.qemu_base().sha256
     try:
+        if digest:
+            return archive.pooled("qemu", archive.upstream(version), digest)
         archive.source_package(f"qemu={version}")
     except Died as err:
         raise Died(f"{err}: {_helps()}") from err
-    upstream = version.removeprefix("1:").rpartition("-")[0]
-    return DL / f"qemu_{upstream}.orig.tar.xz"
+    return DL / f"qemu_{archive.upstream(version)}.orig.tar.xz"
 
 
 def _unpacked(place: Path, series: str) -> Path:
@@ -133,10 +136,14 @@ def folders(series: str = "") -> tuple[Folder, ...]:
     return tuple(Folder(name, place, mine and mine / name) for name, place in names.items())
 
 
+def folder(name: str) -> Folder:
+    """One of SERIES, PACKAGING or LAB for the chosen base."""
+    return next(folder for folder in folders() if folder.name == name)
+
+
 def series(name: str) -> list[Path]:
-    """The patches of one of SERIES, of PACKAGING or of LAB for the chosen base, in order."""
-    folder = next(folder for folder in folders() if folder.name == name)
-    return folder.files(BUILD / "patches" / f"qemu-{bases.qemu_base().series}")
+    """Its patches, in order."""
+    return folder(name).files(BUILD / "patches" / f"qemu-{bases.qemu_base().series}")
 
 
 def patches(flavour: str) -> list[Path]:

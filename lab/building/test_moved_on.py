@@ -7,7 +7,7 @@ from unittest.mock import Mock
 import pytest
 
 from lab.building import libvirt, linux, qemu_tree
-from lab.common import archive
+from lab.common import archive, bases
 from lab.common.say import Died
 
 
@@ -29,6 +29,16 @@ def test_another_point_release_of_qemu(monkeypatch: pytest.MonkeyPatch, capsys: 
     has(monkeypatch, "1:10.0.99+ds-1")
     assert qemu_tree.wanted_version() == "1:10.0.99+ds-1"
     assert "trixie has QEMU 1:10.0.99+ds-1; the patches are made against 1:10.0." in capsys.readouterr().err
+
+
+def test_a_tarball_of_qemu_that_no_list_names(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """It is the wanted one, whatever the lists have; if it has gone, upstream's helps."""
+    has(monkeypatch, "1:11.1.3+ds-1")
+    monkeypatch.setenv(bases.CHOICE, "qemu-11.1")
+    monkeypatch.setattr(qemu_tree, "DL", tmp_path)
+    monkeypatch.setattr(archive, "pooled", Mock(side_effect=Died("cannot download it")))
+    with pytest.raises(Died, match=r"^cannot download it: upstream's qemu-11\.1\.\d+\.tar\.xz helps"):
+        qemu_tree.tarball()
 
 
 def test_linux(monkeypatch: pytest.MonkeyPatch) -> None:

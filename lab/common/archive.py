@@ -19,6 +19,7 @@ from lab.common.places import BUILD, DL, LOG, SRC, user_name
 from lab.common.say import Died, alive, say
 from lab.common.steps import made_whole, make_dir, step
 
+APT_HELPER = "/usr/lib/apt/apt-helper"
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 RELEASES = ("bookworm", "trixie")
 SUITES = (*RELEASES, "forky", "sid")
@@ -194,6 +195,21 @@ def package(name: str) -> Path:
 def source_package(name: str, *options: str) -> list[Path]:
     """Download a source package, PACKAGE=VERSION. Result: its files."""
     return fetch(["source", "--download-only", *options, name], f"the source of {name}")
+
+
+def pooled(package: str, release: str, digest: str) -> Path:
+    """An upstream tarball of this digest that lies in the archive's pool, whether a list names it or not."""
+    make_dir(DL, LOG)
+    file = DL / f"{package}_{release}.orig.tar.xz"
+    if not _is(file, digest):
+        address = f"{archive_address(debian_codename())}pool/main/{package[0]}/{package}/{file.name}"
+        new, log_path = file.with_suffix(".new"), LOG / "apt-fetch"
+        say(f"downloading {file.name} from the archive's pool ...")
+        with log_path.open("w", encoding="utf-8") as log, alive(f"downloading {file.name}"):
+            if proc.logged([APT_HELPER, "download-file", address, new, f"SHA256:{digest}"], log):
+                raise Died(f"cannot download {file.name}: details in {log_path}")
+        new.rename(file)
+    return file
 
 
 def source_versions(name: str) -> list[str]:

@@ -41,11 +41,14 @@ class LinuxBase:
 
 @dataclass(frozen=True)
 class QemuBase:
-    """A QEMU: its series as in "10.0", and the source package's version that is wanted."""
+    """A QEMU: its series as in "10.0", and the source package's version that is wanted; the digest of its tarball, if
+    lists do not name it; packages of the suite that its build needs besides."""
 
     series: str
     version: str
     suite: str
+    sha256: str = ""
+    tools: Sequence[str] = ()
 
     def serves(self, version: str) -> bool:
         """Is a Debian version of the source package one of this base?"""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Downloads, with a shell script in the place of apt-get."""
+"""Downloads, with a shell script in the place of apt's programs."""
 
 import hashlib
 from collections.abc import Callable
@@ -51,3 +51,26 @@ def test_an_interrupted_download_is_continued(tmp_path: Path, fetch: Fetch) -> N
     fetch("printf le >>a.deb")
     assert (tmp_path / "a.deb").read_bytes() == b"whole"
     assert not (tmp_path / ".fetch").exists()
+
+
+HELPER = r"""#!/bin/sh
+[ "$2" = "http://x/pool/main/a/a/a_1+ds.orig.tar.xz" ] || exit 1
+printf whole >"$3"
+[ "$4" = "SHA256:%s" ]
+"""
+
+
+@pytest.mark.usefixtures("fetch")
+def test_a_tarball_comes_from_the_pool_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One with another digest is no tarball, and neither is one that the pool has not."""
+    (tmp_path / "helper").write_text(HELPER % DIGEST, encoding="utf-8")
+    (tmp_path / "helper").chmod(0o755)
+    monkeypatch.setattr(archive, "APT_HELPER", tmp_path / "helper")
+    monkeypatch.setattr(archive, "archive_address", lambda _: "http://x/")
+    file = tmp_path / "a_1+ds.orig.tar.xz"
+    for release, digest in ("1+ds", DIGEST.upper()), ("2+ds", DIGEST):
+        with pytest.raises(Died, match=f"cannot download a_{release[0]}"):
+            archive.pooled("a", release, digest)
+        assert not file.exists()
+    assert archive.pooled("a", "1+ds", DIGEST) == file
+    assert file.read_bytes() == b"whole"
