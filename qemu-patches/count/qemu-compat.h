@@ -17,6 +17,19 @@
 #include "exec/memory.h"
 #endif
 
+typedef void X86ClassData;
+
+/* Do the features raise the levels of CPUID? */
+static inline bool x86_cpu_auto_level(X86CPU *cpu)
+{
+    return cpu->full_cpuid_auto_level;
+}
+
+static inline bool cpu_single_stepping(CPUState *cpu)
+{
+    return cpu->singlestep_enabled;
+}
+
 /* Does the CPU's model take all that the accelerator has ("max")? */
 static inline bool x86_cpu_takes_all(X86CPU *cpu)
 {

@@ -410,7 +410,7 @@ uint32_t helper_cnt_budget(CPUX86State *env, uint32_t insns, uint32_t branches)
         env->x86_count.branches_left -= branches;
         return X86_CNT_BUDGET_GOES_ON;
     }
-    if (unlikely(cs->singlestep_enabled)) {
+    if (unlikely(cpu_single_stepping(cs))) {
         /* The end of the TB would be a step of the debugger. */
         cpu_loop_exit_noexc(cs);
     }

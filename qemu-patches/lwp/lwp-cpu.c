@@ -392,7 +392,7 @@ void x86_lwp_announce(X86CPU *cpu)
 {
     FeatureWord w = FEAT_8000_0001_ECX;
 
-    if (lwp_host.announce && cpu->max_features &&
+    if (lwp_host.announce && x86_cpu_takes_all(cpu) &&
         !(cpu->env.user_features[w] & CPUID_EXT3_LWP)) {
         cpu->env.features[w] |= CPUID_EXT3_LWP;
         cpu->lwp_props.announced = true;
@@ -449,7 +449,7 @@ static bool lwp_expand(X86CPU *cpu, Error **errp)
                    "lwp-context=auto SVM guests have no LWP");
         return false;
     }
-    if (xlevel == UINT32_MAX && !cpu->full_cpuid_auto_level) {
+    if (xlevel == UINT32_MAX && !x86_cpu_auto_level(cpu)) {
         xlevel = env->cpuid_min_xlevel; /* of the model, for good */
     }
     if (xlevel < LWP_CPUID_LEAF) {

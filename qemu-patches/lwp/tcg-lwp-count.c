@@ -234,7 +234,7 @@ static bool lwp_debugged(CPUState *cs)
             return true;
         }
     }
-    return cs->singlestep_enabled && !icount_enabled();
+    return cpu_single_stepping(cs) && !icount_enabled();
 }
 
 /*

@@ -10,6 +10,7 @@
 #include "qapi/error.h"
 #include "qom/object_interfaces.h"
 #include "cpu.h"
+#include "count/qemu-compat.h"
 #include "pmu/x86-pmu.h"
 
 #define TYPE_X86_PMU_ROW "x-x86-pmu-row"
@@ -209,7 +210,7 @@ static void pmu_row_finalize(Object *obj)
     }
 }
 
-static void pmu_row_class_init(ObjectClass *oc, void *data)
+static void pmu_row_class_init(ObjectClass *oc, X86ClassData *data)
 {
     UserCreatableClass *ucc = USER_CREATABLE_CLASS(oc);
 
