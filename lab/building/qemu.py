@@ -33,7 +33,7 @@ FOR_A_PACKAGE = (
 # What these need besides the packages of './vlwp deps'.
 DEPENDS = ("libaio-dev", "libnuma-dev", "libpixman-1-dev", "libseccomp-dev", "libslirp-dev", "libzstd-dev")
 
-ROMS = ("kvmvapic", "linuxboot", "linuxboot_dma", "multiboot", "multiboot_dma", "pvh")
+ROMS = "pc-bios/optionrom"  # in the build directory
 
 
 def out_dir(flavour: str) -> Path:
@@ -77,13 +77,13 @@ def _compile(flavour: str, tree: Path, out: Path) -> None:
 
 def _firmware(out: Path, log: IO[str]) -> None:
     """SeaBIOS and iPXE from their packages, option ROMs from the build."""
-    roms = out / "pc-bios/optionrom"
+    roms = out / ROMS
     if not (roms / "config.mak").is_file():
         raise Died("the option ROMs need the 32-bit libgcc: run './vlwp deps'")
     if proc.logged(["make", "-C", roms], log):
         raise Died("the option ROMs do not build")
     make_dir(FIRMWARE)
-    files = [roms / f"{rom}.bin" for rom in ROMS] + list(Path("/usr/share/seabios").glob("*.bin"))
+    files = [*roms.glob("*.bin"), *Path("/usr/share/seabios").glob("*.bin")]
     for place in ("/usr/lib/ipxe/qemu", "/usr/share/qemu"):  # Debian 12, Debian 13
         files += Path(place).glob("*.rom")
     for file in files:

@@ -237,9 +237,12 @@ def _number(series: str) -> list[int]:
 
 
 def runs(kernel: str = "") -> list[Run]:
-    """All runs that a kernel can have, the chosen one or that of a base, in the order of the table."""
+    """All runs that a kernel can have, the chosen one or that of a base, in the order of the table. Those with shadow
+    stacks want a QEMU that has patches for them."""
     series = kernel or bases.linux_base().series
     every = [run for program in TABLE for run in _whole(program)]
+    if not qemu_tree.folder(qemu_tree.LAB).texts():
+        every = [run for run in every if Need.SHADOW_STACKS not in run.needs]
     return [run for run in every if not run.since or _number(run.since) <= _number(series)]
 
 

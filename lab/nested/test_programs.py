@@ -4,6 +4,9 @@
 import re
 from collections import Counter
 
+import pytest
+
+from lab.common import bases
 from lab.common.places import TOP
 from lab.nested.programs import PERF, PREFIX, TABLE, runs
 
@@ -34,6 +37,12 @@ def test_a_kernel_has_what_it_can_run() -> None:
     """7.3 and newer ones, by numbers."""
     assert {run.program for run in runs("7.10")} - {run.program for run in runs("6.12")} == {
         "kvm_test_mediated", "kvm_test_shstk"}
+
+
+def test_shadow_stacks_need_a_qemu_that_has_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The lab's patches are for the default base's QEMU."""
+    monkeypatch.setenv(bases.CHOICE, "qemu-11.1")
+    assert "kvm_test_shstk" not in {run.program for run in runs(EVERY)}
 
 
 def test_a_run_by_counters_needs_them() -> None:

@@ -24,8 +24,8 @@ def _install_qemu(root: Path) -> None:
     out, place = qemu.out_dir(FLAVOUR), root / PLACE
     make_dir(place / "bin", place / "share/qemu")
     shutil.copy(out / PROGRAM, place / "bin")
-    for rom in qemu.ROMS:
-        shutil.copy(out / f"pc-bios/optionrom/{rom}.bin", place / "share/qemu")
+    for rom in (out / qemu.ROMS).glob("*.bin"):
+        shutil.copy(rom, place / "share/qemu")
     keymaps = qemu.tree_dir(FLAVOUR) / "pc-bios/keymaps"
     shutil.copytree(keymaps, place / "share/qemu/keymaps", ignore=shutil.ignore_patterns("meson.build"))
     files = {file.name: file for pattern in FIRMWARE for file in Path("/").glob(pattern[1:])}

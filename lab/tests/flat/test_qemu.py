@@ -58,7 +58,10 @@ def test_refused(cpu: str, words: tuple[str, ...], says: str) -> None:
     ("tcg", ("-global", "x86_64-cpu.full-cpuid-auto-level=off"), "lwp=on needs xlevel=0x8000001c"),
 ], ids=["accelerator", "level"])
 def test_never_without(accel: str, words: tuple[str, ...], says: str) -> None:
-    """A guest that was to have LWP never starts without it, nor without its leaf, as on old machine types."""
+    """A guest that was to have LWP never starts without it, nor without its leaf, as on machine types so old that QEMU
+    11.1 has none."""
+    if words and "full-cpuid-auto-level" not in run([places.qemu(), "-device", "EPYC-x86_64-cpu,help"]).out:
+        pytest.skip("needs a QEMU with old machine types")
     ended = run(machine("Opteron_G1,check=off,lwp=on", *words, STOPPED, accel=accel), PATIENCE)
     assert ended.status == 1 and says in ended.err and ended.said.count("\n") == 1
 
@@ -148,7 +151,7 @@ def test_failed_realize(vm: Start, tmp_path: Path) -> None:
     """A CPU that is refused late is forgotten: it is in no list, and its place is free."""
     it = vm(LWP, "-smp", "1,maxcpus=2", STOPPED)
     for _ in range(20):
-        refused(it, "phys-bits should be between", **{"phys-bits": 99})
+        refused(it, "phys-bits should be", **{"phys-bits": 31})
         assert len(it.do("query-cpus-fast")) == 1
     taken(it, tmp_path)
 
