@@ -271,7 +271,7 @@ static uint32_t lwp_trace_it(CPUX86State *env, uint64_t address, uint64_t to,
     if (!lwp || !lwp->cursor.on || (env->eflags & TF_MASK) ||
         (env->hflags & HF_IOBPT_MASK) || lwp_interrupted(env) ||
         !QTAILQ_EMPTY(&cs->breakpoints) || !QTAILQ_EMPTY(&cs->watchpoints) ||
-        cs->singlestep_enabled) {
+        cpu_single_stepping(cs)) {
         return 0;
     }
     e = &lwp->engine;
