@@ -77,10 +77,9 @@ typedef struct X86CntLoads {
  * far transfer, whether it began at CPL 0, whether it begins or ends in an
  * interrupt shadow, whether a branch by address is a call or a return, whether
  * its TB has subtracted it, though it is not to be folded, whether the TB has an
- * instruction behind it, and the length of the
- * instruction if its address was not saved, which that of a branch is.  Other
- * helpers that retire an instruction get the same, and
- * X86_CNT_RETIRES if they have to.
+ * instruction behind it, and the length of the instruction if its address was not
+ * saved, which that of a branch is.  Other helpers that retire an instruction get
+ * the same, and X86_CNT_RETIRES if they have to.
  */
 #define X86_CNT_BRANCH_CLASS 7
 #define X86_CNT_BRANCH_TAKEN 8
@@ -111,11 +110,11 @@ typedef struct X86CntLoads {
 #define X86_CNT_WANTS_BRANCHES  2 /* and branches */
 #define X86_CNT_WANTS_CLASSES   4 /* branches are counted by class */
 #define X86_CNT_WANTS_STEP      8 /* there is work before each instruction */
-#define X86_CNT_WANTS_TRACE     256 /* taken branches are written down */
 #define X86_CNT_WANTS_LAST      16 /* a helper retires each branch */
 #define X86_CNT_WANTS_NOTES     32 /* loads and stores of a step are noted */
 #define X86_CNT_WANTS_LOADS     64 /* loads at CPL 3 are looked at */
 #define X86_CNT_WANTS_ALL_LOADS 128 /* loads in every mode are */
+#define X86_CNT_WANTS_TRACE     256 /* taken branches are written down */
 
 /* Last argument of helper_cnt_load(): bytes, must the address be aligned? */
 #define X86_CNT_LOAD_SIZE     0xff
