@@ -38,6 +38,7 @@ class Way:
     part: int = 1  # of the rounds: one in so many, because each takes long
     plugin: str = ""  # of the unpatched emulator, with its arguments
     cpus: int = 1
+    icount: bool = False
 
 
 def _unpatched(name: str, args: str = "", **more: int | str) -> Way:
@@ -84,6 +85,11 @@ GROUPS: tuple[tuple[Way, ...], ...] = (
     # 10,001 instructions are a 64th of a pass: in each the same 64 are due, or some in 64 other loops.
     _load("code of 10,000 loops", "spread=1", 1,
           **{"64 due addresses": (LWP, " interval=10001"), "10,000 due addresses": (LWP, " interval=10002")}),
+    (
+        _unpatched("icount, unpatched QEMU", icount=True),
+        Way("icount, lwp present, off", icount=True),
+        Way("icount, interval 1000000", args="interval=1000000", icount=True),
+    ),
     _load("stores beside code", "beside=1", 2, patched=("", "")),
     *(
         _load(f"{number} thread{'s' if number > 1 else ''}", f"threads={number}", 1,
@@ -97,8 +103,9 @@ GROUPS: tuple[tuple[Way, ...], ...] = (
 def _command(way: Way, rounds: int) -> list[str]:
     emulator = places.qemu() if way.patched else places.qemu_base()
     row = Machine("bench", way.cpu, f"rounds={rounds} {way.args}".strip(), cpus=way.cpus)
-    plugin = ["-plugin", f"{qemu.out_dir('base')}/{way.plugin}"] if way.plugin else []
-    return [*row.command(emulator, IMAGE, "tcg", places.FIRMWARE), *plugin]
+    words = ["-plugin", f"{qemu.out_dir('base')}/{way.plugin}"] if way.plugin else []
+    words += ["-icount", "shift=0"] if way.icount else []
+    return [*row.command(emulator, IMAGE, "tcg", places.FIRMWARE), *words]
 
 
 def _ended(way: Way, status: int) -> None:
