@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What LWP costs under TCG: the CPU time of one load on unpatched QEMU, patched, LWP off, armed at intervals from
-1,000,000 to 100, with a record of each branch, with data cache misses, with performance counters, and beside QEMU's own
-plugins that count instructions and model caches; of 10,000 loops, with records in 64 of them and in all; of one under -icount; of stores
-beside code; of 1, 2 and 4 vCPUs that write code and execute it, with how often one had to run alone; of switches
-between 1, 100 and 1,000 profiled threads; and of programs in a Linux guest, of which one switches between 2 and
-1,000 profiled threads."""
+1,000,000 to 100, with a record of each branch, with data cache misses, with performance counters, and beside QEMU's
+own plugins that count instructions and model caches; of 10,000 loops, with records in 64 of them and in all; of one
+under -icount; of stores beside code; of 1, 2 and 4 vCPUs that write code and execute it, with how often one had to
+run alone; of switches between 1, 100 and 1,000 profiled threads; and of programs in a Linux guest, of which one
+switches between 2 and 1,000 profiled threads."""
 
 import argparse
 
