@@ -17,8 +17,10 @@ from lab.common.steps import build_lock, fresh, make_dir, stamp, stamped, step
 
 TARBALL = "VLWP_QEMU_TARBALL"  # an upstream tarball of the base instead of Debian's source
 PATCHES = TOP / "qemu-patches"
-# The series, each on what is before it: fixes of QEMU itself, performance counters, LWP.
-SERIES = ("1-fixes", "2-pmu", "3-lwp")
+# The series, each on what is before it: fixes of QEMU itself, in sets that need nothing of each other, performance
+# counters, LWP.
+FIXES = tuple(f"1-fixes/{name}" for name in ("step-atomic", "smc", "physmem", "i386", "rest"))
+SERIES = (*FIXES, "2-pmu", "3-lwp")
 # Folders with new files, and where these lie in QEMU's source.
 LWP = "target/i386/lwp"
 COMPAT = "count/qemu-compat.h"  # what QEMUs call otherwise

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The three series for QEMU: fixes of QEMU itself, AMD's performance counters, LWP. In each the new files come first,
-one commit a topic, then the hooks."""
+"""The series for QEMU: sets of fixes of QEMU itself, AMD's performance counters, LWP. In the last two the new files come
+first, one commit a topic, then the hooks."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -21,12 +21,7 @@ NOBODY = "vlwp <vlwp@localhost>"  # stands for whoever exports
 
 def names() -> list[str]:
     """The series, in order, as their folders below DIR are called."""
-    return [f"qemu-{folder}" for folder in SERIES]
-
-
-def _fixes(tree: Tree) -> None:
-    for patch in series("1-fixes"):
-        tree.hook(patch)
+    return [f"qemu-{Path(folder).name}" for folder in SERIES]
 
 
 def _pmu(tree: Tree) -> None:
@@ -62,12 +57,16 @@ def _lwp(tree: Tree) -> None:
             tree.amend()
 
 
-MAKERS: tuple[Callable[[Tree], None], ...] = (_fixes, _pmu, _lwp)
+MAKERS: dict[str, Callable[[Tree], None]] = {"2-pmu": _pmu, "3-lwp": _lwp}
 
 
 def make(tree: Tree, place: Path) -> None:
     """The commits on a QEMU tree, or on the files of one that the hooks touch, and the series below a folder."""
-    for folder, name, maker in zip(SERIES, names(), MAKERS, strict=True):
+    for folder, name in zip(SERIES, names(), strict=True):
         tree.git("tag", "-f", "before")
-        maker(tree)
+        if folder in MAKERS:
+            MAKERS[folder](tree)
+        else:
+            for patch in series(folder):
+                tree.hook(patch)
         tree.write(PATCHES / "patches" / folder / "cover-letter", place / name, "before")
