@@ -60,6 +60,12 @@ def applies(work: Path, names: Sequence[str], pristine: Path) -> None:
         tree.git("am", *patches)
 
 
+def sets_apply_alone(work: Path) -> None:
+    """Each set of fixes for QEMU, on the pristine source."""
+    for name in qemu.names()[: len(qemu_tree.FIXES)]:
+        applies(work, [name], qemu_tree.fetch())
+
+
 def as_built(work: Path) -> None:
     """What the series for QEMU make is what is built here."""
     pristine = qemu_tree.fetch()
@@ -135,9 +141,10 @@ ROWS: tuple[tuple[str, str, Callable[[Path], object]], ...] = (
     ),
     (
         "qemu-applies",
-        "export: the three series for QEMU apply with git am, each on what is before it",
+        "export: the series for QEMU apply with git am, each on what is before it",
         lambda c: applies(c, qemu.names(), qemu_tree.fetch()),
     ),
+    ("qemu-fixes-alone", "export: each set of fixes for QEMU applies alone", sets_apply_alone),
     ("qemu-as-built", "export: what the series for QEMU make is what is built", as_built),
     ("qemu-alone", "export: fixes and counters are without LWP", alone),
     ("linux-selftest", "export: the KVM selftest compiles within the kernel's source", selftest.compiles),

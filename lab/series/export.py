@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Write the patch series with cover letters: one for Linux into DIR/linux, three for QEMU into DIR/qemu-*, one for each
+"""Write the patch series with cover letters: one for Linux into DIR/linux, those for QEMU into DIR/qemu-*, one for each
 libvirt into DIR/libvirt-*; and a patch for Ganeti and one for Nova. The file maintainers in a folder of Linux and QEMU
 says whom each patch is for."""
 
@@ -61,7 +61,7 @@ def _to(kernel: Path, emulator: Path, place: Path) -> None:
 def _linux(work: Path, who: Author, place: Path, log: IO[str]) -> None:
     tree = Tree(work, who, log)
     linux.make(tree)
-    tree.write(linux.COVER, place)
+    tree.write(linux.COVER.read_text(encoding="utf-8"), place)
 
 
 def copy_touched(pristine: Path, patches: list[Path], place: Path) -> None:

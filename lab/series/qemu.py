@@ -2,10 +2,12 @@
 """The series for QEMU: sets of fixes of QEMU itself, AMD's performance counters, LWP. In the last two the new files come
 first, one commit a topic, then the hooks."""
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from lab.building.qemu_tree import COUNT, LWP, PATCHES, SERIES, changed_files, new_files, series
+from lab.common.say import Died
 from lab.series import sources
 from lab.series.tree import Tree
 
@@ -16,6 +18,7 @@ WITH = {
     "tests/qtest/meson.build": "tests/qtest/lwp-test.c",
     "tests/tcg/x86_64/Makefile.softmmu-target": "tests/tcg/x86_64/system/lwp.c",
 }
+ENTRY = re.compile(r"^((\S.*)\n(?:  .*\n)+)", re.MULTILINE)  # of a cover letter: a patch and what shows it
 NOBODY = "vlwp <vlwp@localhost>"  # stands for whoever exports
 
 
@@ -60,6 +63,17 @@ def _lwp(tree: Tree) -> None:
 MAKERS: dict[str, Callable[[Tree], None]] = {"2-pmu": _pmu, "3-lwp": _lwp}
 
 
+def shown(cover: str, subjects: Sequence[str]) -> str:
+    """A cover letter that says what shows each patch, without those that this QEMU does not need."""
+    entries = ENTRY.findall(cover)
+    missing = set(subjects) - {subject for _, subject in entries}
+    if missing:
+        raise Died(f"the cover letter does not say what shows '{min(missing)}'")
+    for text, subject in entries:
+        cover = cover if subject in subjects else cover.replace(text, "")
+    return cover
+
+
 def make(tree: Tree, place: Path) -> None:
     """The commits on a QEMU tree, or on the files of one that the hooks touch, and the series below a folder."""
     for folder, name in zip(SERIES, names(), strict=True):
@@ -69,4 +83,6 @@ def make(tree: Tree, place: Path) -> None:
         else:
             for patch in series(folder):
                 tree.hook(patch)
-        tree.write(PATCHES / "patches" / folder / "cover-letter", place / name, "before")
+        cover = (PATCHES / "patches" / folder / "cover-letter").read_text(encoding="utf-8")
+        subjects = tree.git("log", "--format=%s", "before..").splitlines()
+        tree.write(cover if folder in MAKERS else shown(cover, subjects), place / name, "before")

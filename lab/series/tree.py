@@ -87,9 +87,9 @@ class Tree:
             if not (folder / file.name).exists():
                 shutil.copy(file, folder)
 
-    def write(self, cover: Path, place: Path, since: str = "base") -> None:
+    def write(self, cover: str, place: Path, since: str = "base") -> None:
         """Write the patches since a tag with a cover letter, whose first line is its subject."""
         place.mkdir(parents=True, exist_ok=True)
-        self.git("config", "branch.series.description", cover.read_text(encoding="utf-8").rstrip("\n"))
+        self.git("config", "branch.series.description", cover.rstrip("\n"))
         options = ("--cover-letter", "--cover-from-description=subject", "--no-signature")
         self.git("format-patch", "-q", *options, "-o", place.resolve(), since)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Apply the series to Debian's and to plain upstream sources; compile each step of the one for Linux, and QEMU after
-each of its three, with some of QEMU's own tests; run sparse, and build the documents. Ganeti's and Nova's own tests of
+each of its own, with some of QEMU's own tests; run sparse, and build the documents. Ganeti's and Nova's own tests of
 the patches for them."""
 
 import re
