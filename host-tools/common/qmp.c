@@ -8,7 +8,6 @@
 
 #include "memory.h"
 
-#define STAT_PREFIX "lwp-stat-"
 #define KVM_STAT_PREFIX "lwp_"
 #define LINE_MOST (16u << 20) /* all models of a QEMU are some 100 KB */
 
@@ -155,39 +154,6 @@ bool qmp_has_model(struct qmp *q, const char *name)
 	return found;
 }
 
-static json_object *path_argument(const char *path)
-{
-	json_object *arguments = json_object_new_object();
-
-	json_object_object_add(arguments, "path", json_object_new_string(path));
-	return arguments;
-}
-
-/* property_stats - what QEMU has counted for the CPU at a QOM @path: properties of the object */
-static int property_stats(struct qmp *q, size_t cpu, const char *path, FILE *to)
-{
-	json_object *list = qmp_call(q, "qom-list", path_argument(path)), *arguments, *value;
-
-	for (size_t i = 0; i < items(list); i++) {
-		const char *name = text_in(json_object_array_get_idx(list, i), "name");
-
-		if (strncmp(name, STAT_PREFIX, strlen(STAT_PREFIX)))
-			continue;
-		arguments = path_argument(path);
-		json_object_object_add(arguments, "property", json_object_new_string(name));
-		value = qmp_call(q, "qom-get", arguments);
-		if (!value) {
-			json_object_put(list);
-			return -1;
-		}
-		fprintf(to, "%zu %s %" PRIu64 "\n", cpu, name + strlen(STAT_PREFIX),
-			json_object_get_uint64(value));
-		json_object_put(value);
-	}
-	json_object_put(list);
-	return list ? 0 : -1;
-}
-
 static json_object *list_of(json_object *item)
 {
 	json_object *list = json_object_new_array();
@@ -196,36 +162,37 @@ static json_object *list_of(json_object *item)
 	return list;
 }
 
-/* kvm_stat - one statistic of KVM's; the others are not of LWP, and may be lists */
-static void kvm_stat(size_t cpu, json_object *stat, FILE *to)
+/* stat - one statistic of KVM's, whose others are not of LWP and may be lists, or of QEMU's own */
+static void stat(size_t cpu, json_object *stat, bool kvm, FILE *to)
 {
 	const char *text = text_in(stat, "name");
 	json_object *value;
 
 	json_object_object_get_ex(stat, "value", &value);
-	if (strncmp(text, KVM_STAT_PREFIX, strlen(KVM_STAT_PREFIX)))
+	if (!*text || (kvm && strncmp(text, KVM_STAT_PREFIX, strlen(KVM_STAT_PREFIX))))
 		return;
 	fprintf(to, "%zu ", cpu);
-	for (text += strlen(KVM_STAT_PREFIX); *text; text++)
+	for (text += kvm ? strlen(KVM_STAT_PREFIX) : 0; *text; text++)
 		fputc(*text == '_' ? '-' : *text, to);
 	fprintf(to, " %" PRIu64 "\n", json_object_get_uint64(value));
 }
 
-/* kvm_stats - what KVM has counted for the CPU at a QOM @path */
-static int kvm_stats(struct qmp *q, size_t cpu, const char *path, FILE *to)
+/* stats - what has been counted for the CPU at a QOM @path, or, if that is NULL, for the machine */
+static int stats(struct qmp *q, size_t cpu, const char *path, bool kvm, FILE *to)
 {
 	json_object *arguments = json_object_new_object(), *provider = json_object_new_object();
-	json_object *answer, *stats;
+	json_object *answer, *list;
 
-	json_object_object_add(provider, "provider", json_object_new_string("kvm"));
-	json_object_object_add(arguments, "target", json_object_new_string("vcpu"));
-	json_object_object_add(arguments, "vcpus", list_of(json_object_new_string(path)));
+	json_object_object_add(provider, "provider", json_object_new_string(kvm ? "kvm" : "lwp"));
+	json_object_object_add(arguments, "target", json_object_new_string(path ? "vcpu" : "vm"));
+	if (path)
+		json_object_object_add(arguments, "vcpus", list_of(json_object_new_string(path)));
 	json_object_object_add(arguments, "providers", list_of(provider));
 	answer = qmp_call(q, "query-stats", arguments);
 	for (size_t i = 0; i < items(answer); i++) {
-		json_object_object_get_ex(json_object_array_get_idx(answer, i), "stats", &stats);
-		for (size_t j = 0; j < items(stats); j++)
-			kvm_stat(cpu, json_object_array_get_idx(stats, j), to);
+		json_object_object_get_ex(json_object_array_get_idx(answer, i), "stats", &list);
+		for (size_t j = 0; j < items(list); j++)
+			stat(cpu, json_object_array_get_idx(list, j), kvm, to);
 	}
 	json_object_put(answer);
 	return answer ? 0 : -1;
@@ -250,8 +217,10 @@ int qmp_lwp_stats(struct qmp *q, FILE *to)
 	for (size_t i = 0; !status && i < items(cpus); i++) {
 		const char *path = text_in(json_object_array_get_idx(cpus, i), "qom-path");
 
-		status = kvm ? kvm_stats(q, i, path, to) : property_stats(q, i, path, to);
+		status = stats(q, i, path, kvm, to);
 	}
+	if (!status && !kvm)
+		status = stats(q, 0, NULL, kvm, to);
 	json_object_put(cpus);
 	return status;
 }

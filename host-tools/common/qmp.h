@@ -37,8 +37,8 @@ bool qmp_has_model(struct qmp *q, const char *name);
 /*
  * qmp_lwp_stats - write the CPUs' LWP statistics as lines "CPU NAME VALUE", CPU counting from 0
  *
- * NAME is that of the QOM property without "lwp-stat-" (docs/cpu.md) or, for a guest under KVM, that of KVM's
- * statistic without "lwp_" and with hyphens (docs/kvm.md). Returns 0, or -1 with @q->error set.
+ * NAME is that of query-stats (docs/cpu.md), and those of the machine are CPU 0's; or, for a guest under KVM, that of
+ * KVM's statistic without "lwp_" and with hyphens (docs/kvm.md). Returns 0, or -1 with @q->error set.
  */
 int qmp_lwp_stats(struct qmp *q, FILE *to);
 

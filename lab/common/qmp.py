@@ -90,6 +90,12 @@ class Monitor:
         """A property of a CPU."""
         return self.do("qom-get", path=self.do("query-cpus-fast")[index]["qom-path"], property=name)
 
+    def stat(self, name: str, target: str = "vcpu") -> int:
+        """A statistic of the first CPU's LWP, or of the machine's ("vm")."""
+        which = {} if target == "vm" else {"vcpus": [self.do("query-cpus-fast")[0]["qom-path"]]}
+        [entry] = self.do("query-stats", target=target, providers=[{"provider": "lwp", "names": [name]}], **which)
+        return int(entry["stats"][0]["value"])
+
     def set_cpu(self, name: str, value: object) -> None:
         """A property of the first CPU."""
         self.do("qom-set", path=self.do("query-cpus-fast")[0]["qom-path"], property=name, value=value)

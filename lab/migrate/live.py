@@ -74,7 +74,7 @@ def live(task: Task) -> None:
                 break
             hops += 1
             guest.more_rounds(2)
-            whole += not any(vm.cpu(f"lwp-stat-contexts-{how}") for how in LOST)
+            whole += not any(vm.stat(f"contexts-{how}", "vm") for how in LOST)
     finally:
         vm.kill()
     task.ok(hops == task.count, f"{hops} of {task.count} live migrations, by {', '.join(ways)}")

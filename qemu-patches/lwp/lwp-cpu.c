@@ -231,7 +231,6 @@ void x86_lwp_class_init(ObjectClass *oc)
 #ifdef CONFIG_TCG
     x86_lwp_tcg_debug_class_init(oc);
 #endif
-    x86_lwp_stats_class_init(oc);
 #ifndef _WIN32
     x86_lwp_host_read();
 #endif

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * LWP: statistics, as properties of a CPU (lwp-stat-records ...) and by
- * query-stats.  Under KVM they are KVM's own.
+ * LWP: statistics, by query-stats.  Under KVM they are KVM's own.
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
 #include "qapi/util.h"
-#include "qapi/visitor.h"
-#include "qemu/cutils.h"
-#include "qom/object.h"
 #include "cpu.h"
 #include "system/stats.h"
 #include "lwp/lwp-vmstate.h"
@@ -19,35 +15,31 @@ typedef struct LWPStat {
     size_t offset;          /* of a u64 in struct lwp_stats or lwp_ctx_stats */
     bool context;           /* of the whole machine */
     bool folded;            /* translated code has a part of it */
-    const char *text;
 } LWPStat;
 
-#define LWP_STAT_PREFIX "lwp-stat-"
-#define LWP_STAT(n, field, text) \
-    { LWP_STAT_PREFIX n, offsetof(struct lwp_stats, field), false, false, \
-      text }
-#define LWP_CTX_STAT(n, field, text) \
-    { LWP_STAT_PREFIX "contexts-" n, offsetof(struct lwp_ctx_stats, field), true, \
-      false, text }
+#define LWP_STAT(n, field) \
+    { n, offsetof(struct lwp_stats, field), false, false }
+#define LWP_CTX_STAT(n, field) \
+    { "contexts-" n, offsetof(struct lwp_ctx_stats, field), true, false }
 
 static const LWPStat lwp_stats[] = {
-    LWP_STAT("records", records, "records stored"),
-    LWP_STAT("missed", missed, "records that found the ring full"),
-    LWP_STAT("faults", faults, "page faults raised by stores"),
-    LWP_STAT("interrupts", interrupts, "threshold interrupts"),
-    LWP_STAT("turned-off", turned_off, "blocks or rings that were not RAM"),
+    LWP_STAT("records", records),
+    LWP_STAT("missed", missed), /* records that found the ring full */
+    LWP_STAT("faults", faults),
+    LWP_STAT("interrupts", interrupts),
+    LWP_STAT("turned-off", turned_off), /* blocks or rings that were not RAM */
 #define LWP_EVENT(kind, id, event, interval, property, records, text) \
-    { LWP_STAT_PREFIX "counted-" event, \
-      offsetof(struct lwp_stats, counted[LWP_KIND_##kind]), false, true, text },
+    { "counted-" event, \
+      offsetof(struct lwp_stats, counted[LWP_KIND_##kind]), false, true },
 #include "lwp_events.h"
-    LWP_CTX_STAT("created", created, "contexts begun by LLWPCB"),
-    LWP_CTX_STAT("parked", parked, "contexts parked"),
-    LWP_CTX_STAT("resumed", resumed, "contexts found again"),
-    LWP_CTX_STAT("taken-over", taken_over, "contexts taken from another vCPU"),
-    LWP_CTX_STAT("dropped", dropped, "contexts that did not verify"),
-    LWP_CTX_STAT("collected", collected, "contexts whose program was gone"),
-    LWP_CTX_STAT("evicted", evicted, "contexts that found the table full"),
-    LWP_CTX_STAT("unreadable", unreadable, "lookups that could not read"),
+    LWP_CTX_STAT("created", created),
+    LWP_CTX_STAT("parked", parked),
+    LWP_CTX_STAT("resumed", resumed),
+    LWP_CTX_STAT("taken-over", taken_over), /* contexts taken from another vCPU */
+    LWP_CTX_STAT("dropped", dropped), /* contexts that did not verify */
+    LWP_CTX_STAT("collected", collected), /* contexts whose program was gone */
+    LWP_CTX_STAT("evicted", evicted), /* contexts that found the table full */
+    LWP_CTX_STAT("unreadable", unreadable), /* lookups that could not read */
 };
 
 static uint64_t lwp_stat_value(X86CPU *cpu, const LWPStat *stat)
@@ -69,35 +61,6 @@ static uint64_t lwp_stat_value(X86CPU *cpu, const LWPStat *stat)
                                stat->offset);
 }
 
-static void lwp_get_stat(Object *obj, Visitor *v, const char *name,
-                         void *opaque, Error **errp)
-{
-    uint64_t value = lwp_stat_value(X86_CPU(obj), opaque);
-
-    visit_type_uint64(v, name, &value, errp);
-}
-
-void x86_lwp_stats_class_init(ObjectClass *oc)
-{
-    int i;
-
-    for (i = 0; i < ARRAY_SIZE(lwp_stats); i++) {
-        const LWPStat *stat = &lwp_stats[i];
-
-        object_class_property_add(oc, stat->name, "uint64", lwp_get_stat,
-                                  NULL, NULL, (void *)stat);
-        object_class_property_set_description(oc, stat->name, stat->text);
-    }
-}
-
-/* The name without lwp-stat-. */
-static const char *lwp_stat_name(const LWPStat *stat)
-{
-    const char *name;
-
-    return strstart(stat->name, LWP_STAT_PREFIX, &name) ? name : stat->name;
-}
-
 /* Those of a vCPU, or of the machine, that are asked for. */
 static StatsList *lwp_stats_of(X86CPU *cpu, bool context, strList *names)
 {
@@ -109,11 +72,11 @@ static StatsList *lwp_stats_of(X86CPU *cpu, bool context, strList *names)
         Stats *value;
 
         if (stat->context != context ||
-            !apply_str_list_filter(lwp_stat_name(stat), names)) {
+            !apply_str_list_filter(stat->name, names)) {
             continue;
         }
         value = g_new0(Stats, 1);
-        value->name = g_strdup(lwp_stat_name(stat));
+        value->name = g_strdup(stat->name);
         value->value = g_new0(StatsValue, 1);
         value->value->type = QTYPE_QNUM;
         value->value->u.scalar = lwp_stat_value(cpu, stat);
@@ -161,7 +124,7 @@ static StatsSchemaValueList *lwp_schema_of(bool context)
 
         if (lwp_stats[i].context == context) {
             value = g_new0(StatsSchemaValue, 1);
-            value->name = g_strdup(lwp_stat_name(&lwp_stats[i]));
+            value->name = g_strdup(lwp_stats[i].name);
             value->type = STATS_TYPE_CUMULATIVE;
             QAPI_LIST_APPEND(tail, value);
         }

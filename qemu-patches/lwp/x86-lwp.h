@@ -95,8 +95,7 @@ uint32_t x86_lwp_context_age(const X86LWPProps *p);
  */
 const char *x86_lwp_feature_name(uint32_t rev, uint32_t bit, const char **text);
 
-/* lwp-stats.c: properties; query-stats, when the first CPU has LWP */
-void x86_lwp_stats_class_init(ObjectClass *oc);
+/* lwp-stats.c: query-stats, when the first CPU has LWP */
 void x86_lwp_stats_init(void);
 
 /* lwp-vmstate.c */

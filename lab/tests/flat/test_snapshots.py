@@ -51,9 +51,9 @@ class Snapshots:
 
     def records(self) -> None:
         """Run until there are more records, and stop."""
-        before = self.vm.cpu("lwp-stat-records")
+        before = self.vm.stat("records")
         self.vm.do("cont")
-        while self.vm.cpu("lwp-stat-records") == before:
+        while self.vm.stat("records") == before:
             assert self.vm.child.poll() is None, "the program has ended too soon"
         self.vm.do("stop")
 

@@ -77,7 +77,7 @@ def test_no_counters(vm: Start, tmp_path: Path, name: str, symbol: str) -> None:
 def stream(vm: Start, tmp_path: Path) -> bytearray:
     """The bench, saved while its program is profiled."""
     it = vm(LWP, *bench(3000))
-    while not it.cpu("lwp-stat-records"):
+    while not it.stat("records"):
         pass
     return it.save(tmp_path / "stream")
 

@@ -158,8 +158,8 @@ def test_contexts(how: str, booted: Booted) -> None:
     """Many threads of the programs are profiled on two processors, and none of their contexts is lost."""
     rows = [line.split() for line in (booted("") / "stats").read_text(encoding="utf-8").splitlines()]
     values = [int(value) for _, name, value in rows if name == f"contexts-{how}"]
-    assert len(values) == 2
-    assert values[0] >= CONTEXTS if how == "created" else values == [0, 0], f"{how}: {values}"
+    assert len(values) == 1
+    assert values[0] >= CONTEXTS if how == "created" else values == [0], f"{how}: {values}"
 
 
 @pytest.mark.parametrize("model, events", INTEL, ids=[model for model, _ in INTEL])

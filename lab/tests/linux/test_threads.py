@@ -115,7 +115,7 @@ def turn(monitor: Monitor, wants: str) -> None:
     else:
         monitor.do("device_del", id="more")
     for how in ("dropped", "evicted", "unreadable"):
-        assert monitor.cpu(f"lwp-stat-contexts-{how}") == 0, how
+        assert monitor.stat(f"contexts-{how}", "vm") == 0, how
 
 
 def test_plug() -> None:
