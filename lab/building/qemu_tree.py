@@ -23,9 +23,10 @@ FIXES = tuple(f"1-fixes/{name}" for name in ("step-atomic", "smc", "physmem", "i
 SERIES = (*FIXES, "2-pmu", "3-lwp")
 # Folders with new files, and where these lie in QEMU's source.
 LWP = "target/i386/lwp"
+LIBRARY = "subprojects/liblwp"  # what QEMU shares with KVM
 COMPAT = "count/qemu-compat.h"  # what QEMUs call otherwise
 COUNT = "target/i386/count"
-NEW = {"count": COUNT, "lwp": LWP, "pmu": "target/i386/pmu", "docs": "docs", "tests": "tests"}
+NEW = {"count": COUNT, "lwp": LWP, "liblwp": LIBRARY, "pmu": "target/i386/pmu", "docs": "docs", "tests": "tests"}
 PACKAGING = "packaging"
 # What processors of the nested lab have besides, in a flavour of its own: shadow stacks.
 CET, LAB = "cet", "lab"
@@ -161,9 +162,9 @@ def changed_files(patch: Path) -> list[str]:
 
 
 def new_files() -> dict[str, Path]:
-    """What exists upstream nowhere, by its place there: the shared sources, flat in one folder, and QEMU's own part."""
+    """What exists upstream nowhere, by its place there: the shared sources, in a library, and QEMU's own part."""
     shared = [file for folder in ("vmcb", "kvm/engine", "kvm/engine/tcg") for file in (TOP / folder).glob("lwp_*.[ch]")]
-    found = {f"{LWP}/{file.name}": file for file in shared}
+    found = {f"{LIBRARY}/{file.name}": file for file in shared}
     found |= {f"{COUNT}/{file.name}": file for file in (TOP / "kvm/engine/tcg").glob("x86_*.[ch]")}
     found |= {f"{NEW['pmu']}/{file.name}": file for file in (TOP / "kvm/engine").glob("pmc_*.[ch]")}
     for top in filter(None, (PATCHES, own())):

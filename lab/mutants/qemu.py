@@ -45,7 +45,7 @@ class Qemu:
             folder, _, name = file.removeprefix(PREFIX).partition("/")
             return self.tree / qemu_tree.NEW[folder] / name
         if file.startswith(SHARED):
-            return self.tree / qemu_tree.LWP / Path(file).name
+            return self.tree / qemu_tree.LIBRARY / Path(file).name
         return self.tree / file
 
     def build(self, tests: Sequence[Test]) -> str:

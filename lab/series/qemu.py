@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The series for QEMU: sets of fixes of QEMU itself, AMD's performance counters, LWP. In the last two the new files come
-first, one commit a topic, then the hooks."""
+"""The series for QEMU: sets of fixes of QEMU itself, AMD's performance counters, LWP. In the last two the new files
+come first, one commit a topic, then the hooks."""
 
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from lab.building.qemu_tree import COUNT, LWP, PATCHES, SERIES, changed_files, new_files, series
 from lab.common.say import Died
-from lab.series import sources
+from lab.series import library
 from lab.series.tree import Tree
 
 COUNTERS = (COUNT, "target/i386/pmu")
@@ -36,16 +37,9 @@ def _pmu(tree: Tree) -> None:
         tree.hook(patch)
 
 
-def _lwp(tree: Tree) -> None:
-    topics = (
-        ("qemu-1-data-structures", sources.with_headers(sources.in_qemu("vmcb"))),
-        ("qemu-2-state-machine", sources.with_headers(
-            sources.in_qemu("kvm/engine") + sources.in_qemu("kvm/engine/tcg"))),
-        ("qemu-4-glue", sources.with_headers(sorted((PATCHES / "lwp").iterdir()))),
-    )
-    for message, files in topics:
-        tree.add_files(LWP, files)
-        tree.commit(message)
+def _lwp(tree: Tree, wrap: str) -> None:
+    tree.add_files(LWP, sorted((PATCHES / "lwp").iterdir()))
+    tree.commit("qemu-4-glue")
     for patch in series("3-lwp"):
         tree.hook(patch)
         changed = changed_files(patch)
@@ -53,14 +47,14 @@ def _lwp(tree: Tree) -> None:
             if name in WITH:
                 tree.add_files(str(Path(WITH[name]).parent), [PATCHES / WITH[name]])
                 tree.amend()
+        if "subprojects/.gitignore" in changed:
+            (tree.path / library.WRAP).write_text(wrap, encoding="utf-8")
+            tree.amend()
         if "MAINTAINERS" in changed:
             file = tree.path / "MAINTAINERS"
             text = file.read_text(encoding="utf-8")
             file.write_text(text.replace(NOBODY, f"{tree.who.name} <{tree.who.email}>"), encoding="utf-8")
             tree.amend()
-
-
-MAKERS: dict[str, Callable[[Tree], None]] = {"2-pmu": _pmu, "3-lwp": _lwp}
 
 
 def shown(cover: str, subjects: Sequence[str]) -> str:
@@ -74,15 +68,19 @@ def shown(cover: str, subjects: Sequence[str]) -> str:
     return cover
 
 
-def make(tree: Tree, place: Path) -> None:
-    """The commits on a QEMU tree, or on the files of one that the hooks touch, and the series below a folder."""
+def make(tree: Tree, place: Path, url: str = "") -> None:
+    """The commits on a QEMU tree, or on the files of one that the hooks touch, and the series below a folder, with the
+    library that they get from a URL; "": from this folder."""
+    commit = library.write(place / library.NAME, tree.who, tree.log)
+    wrap = library.TEXT.format(url=url or (place / library.NAME).resolve(), commit=commit)
+    makers: dict[str, Callable[[Tree], None]] = {"2-pmu": _pmu, "3-lwp": partial(_lwp, wrap=wrap)}
     for folder, name in zip(SERIES, names(), strict=True):
         tree.git("tag", "-f", "before")
-        if folder in MAKERS:
-            MAKERS[folder](tree)
+        if folder in makers:
+            makers[folder](tree)
         else:
             for patch in series(folder):
                 tree.hook(patch)
         cover = (PATCHES / "patches" / folder / "cover-letter").read_text(encoding="utf-8")
         subjects = tree.git("log", "--format=%s", "before..").splitlines()
-        tree.write(cover if folder in MAKERS else shown(cover, subjects), place / name, "before")
+        tree.write(cover if folder in makers else shown(cover, subjects), place / name, "before")

@@ -38,8 +38,8 @@ def decoders() -> list[Path]:
     return [Path(file) for group in library["target_sources"] for file in group.get("sources", [])]
 
 
-def in_qemu(folder: str) -> list[Path]:
+def in_qemu(folder: Path) -> list[Path]:
     """The shared sources in a folder that QEMU compiles."""
-    build = (TOP / "qemu-patches/lwp/meson.build").read_text(encoding="utf-8")
-    found = [TOP / folder / name for name in re.findall(r"'(lwp_\w*\.c)'", build)]
+    build = (TOP / "qemu-patches/liblwp/meson.build").read_text(encoding="utf-8")
+    found = [folder / name for name in re.findall(r"'(lwp_\w*\.c)'", build)]
     return [file for file in found if file.is_file()]

@@ -41,7 +41,7 @@ def author(text: str = "") -> Author:
 class Tree:
     """A folder whose present content is the base."""
 
-    def __init__(self, path: Path, who: Author, log: IO[str]):
+    def __init__(self, path: Path, who: Author, log: IO[str], title: str = "base", when: str = ""):
         self.path, self.who, self.log = path, who, log
         self.env = {
             "GIT_CONFIG_GLOBAL": "/dev/null",
@@ -51,9 +51,10 @@ class Tree:
             "GIT_COMMITTER_NAME": who.name,
             "GIT_COMMITTER_EMAIL": who.email,
         }
+        self.env |= {"GIT_AUTHOR_DATE": when, "GIT_COMMITTER_DATE": when} if when else {}
         self.git("init", "-q", "-b", "series")
         self.git("add", "-A", "-f", ".")
-        self.git("commit", "-q", "-m", "base")
+        self.git("commit", "-q", "-m", title)
         self.git("tag", "base")
 
     def git(self, *words: proc.Word) -> str:

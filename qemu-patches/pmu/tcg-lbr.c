@@ -4,9 +4,10 @@
  * were taken last.
  *
  * While the stack records, translated code pushes each near branch that is taken
- * (gen_cnt_push()), and helper_cnt_retire() those that it retires.  Interrupts and exceptions are far branches from the
- * instruction that they interrupt, or from the one that is next.  Addresses are
- * linear.  No branch is predicted wrongly or speculative.
+ * (gen_cnt_push()), and helper_cnt_retire() those that it retires.  Interrupts
+ * and exceptions are far branches from the instruction that they interrupt, or
+ * from the one that is next.  Addresses are linear.  No branch is predicted
+ * wrongly or speculative.
  *
  * With LBR virtualization VMRUN exchanges the stack, LBR_SELECT, DBG_EXTN_CFG
  * and DEBUGCTL for those of the VMCB, and #VMEXIT exchanges them again.  The

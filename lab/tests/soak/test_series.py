@@ -18,7 +18,7 @@ from lab.common import archive, bases, places, proc
 from lab.common.places import DL, PYTHON
 from lab.common.say import Died
 from lab.common.steps import compiler, jobs_count, make_dir
-from lab.series import checks, docs, managers, qemu
+from lab.series import checks, docs, library, managers, qemu
 from lab.series.tree import Tree, author
 from lab.testing import fresh_root
 from lab.tests.conftest import good, run
@@ -153,6 +153,8 @@ def _qemu_step(work: Path, tree: Tree, out: Path, name: str) -> None:
         make_dir(out)
         options = [f"--cc={compiler()}", f"--python={PYTHON}", "--disable-debug-info", *emulator.CONFIGURE]
         good([tree.path / "configure", *options], cwd=out)
+    if (tree.path / library.WRAP).is_file():
+        good([out / "pyvenv/bin/meson", "subprojects", "download", library.NAME], cwd=tree.path)
     ninja = proc.words(["nice", "-n", "10", "ninja", "-C", out, "-j", str(jobs_count())])
     good([*ninja, "build.ninja"])  # there may be new tests
     good([*ninja, "qemu-system-x86_64", *(f"tests/qtest/{test}" for test in _qtests(out))])
