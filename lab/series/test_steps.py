@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Unit tests of the steps of a series."""
+
+import pytest
+
+from lab.common.say import Died
+from lab.series.steps import File, Step
+
+TEXT = """\
+/* A file. */
+#include "a/first.h"
+#include "a/second.h"
+
+#define ONE 1
+#define TWO 2
+
+/* What it is. */
+typedef struct Thing {
+    int one;
+
+    int two;
+} Thing;
+
+static int first(Thing *t)
+{
+    int n = t->one;
+
+    n += t->two;
+    return n;
+}
+
+int second(Thing *t)
+{
+    return first(t) + ONE;
+}
+"""
+
+
+def at(number: int, *steps: Step, text: str = TEXT) -> str:
+    """A file that begins in the first step."""
+    found = File("a/file.c", text, [Step(new=["a/file.c"]), *steps]).at(number)
+    assert found is not None
+    return found
+
+
+def test_what_no_step_claims_comes_with_its_file() -> None:
+    """And is not there before."""
+    file = File("a/file.c", TEXT, [Step(), Step(new=["a/file.c"])])
+    assert file.at(0) is None
+    assert file.at(1) == TEXT
+
+
+def test_an_item_comes_with_its_comment_and_its_blank_line() -> None:
+    """Whatever else names it in a body or among parameters."""
+    thing, function = Step(items={"a/file.c": ["Thing"]}), Step(items={"a/file.c": ["first"]})
+    assert "/* What it is. */" not in at(0, thing) and "Thing *t" in at(0, thing)
+    assert at(0, function) == TEXT[:TEXT.index("\nstatic")] + TEXT[TEXT.index("\nint second"):]
+    assert at(1, function) == TEXT
+
+
+def test_an_item_of_macros_comes_by_any_of_its_names() -> None:
+    """The group comes as a whole."""
+    assert "#define" not in at(0, Step(items={"a/file.c": ["TWO"]}))
+
+
+def test_lines_come_whole_and_leave_no_gaps() -> None:
+    """No blank line at the edge of a block, none in pairs."""
+    lines = Step(lines={"a/file.c": ["two;$", r"n = t->one"]})
+    assert "    int one;\n} Thing;\n" in at(0, lines)
+    assert "{\n    return n;\n}" in at(0, lines)
+    assert at(1, lines) == TEXT
+
+
+def test_lines_of_an_item_that_come_later_than_it() -> None:
+    """The later step counts."""
+    steps = Step(items={"a/file.c": ["first"]}), Step(lines={"a/file.c": [r"n \+= t"]})
+    assert "n += t" not in at(1, *steps) and "return n" in at(1, *steps)
+    assert "n += t" in at(2, *steps)
+
+
+def test_an_include_and_a_source_wait_for_the_file() -> None:
+    """Of that name, in any folder."""
+    later = Step(new=["b/second.h", "b/first.c"])
+    assert "first.h" in at(0, later) and "second.h" not in at(0, later)
+    assert at(0, later, text="files(\n  'first.c',\n  'other.c',\n)\n") == "files(\n  'other.c',\n)\n"
+
+
+def test_a_text_is_another_one_until_its_step() -> None:
+    """Also in two turns."""
+    steps = [Step(before={"a/file.c": [("first(t) + TWO", "first(t)")]}),
+             Step(before={"a/file.c": [("first(t) + ONE", "first(t) + TWO")]})]
+    assert "return first(t);" in at(0, *steps)
+    assert "return first(t) + TWO;" in at(1, *steps)
+    assert at(2, *steps) == TEXT
+
+
+@pytest.mark.parametrize(("step", "why"), [
+    (Step(items={"a/file.c": ["third"]}), "0 items are called third"),
+    (Step(lines={"a/file.c": ["three"]}), "no line is like 'three'"),
+    (Step(new=["a/file.c"]), "begins in 2 steps"),
+    (Step(before={"a/file.c": [("third", "fourth")]}), "'third' is there 0 times"),
+])
+def test_a_claim_of_nothing_is_refused(step: Step, why: str) -> None:
+    """In one line that says where."""
+    with pytest.raises(Died, match=f"a/file.c: .*{why}"):
+        at(1, step)
+
+
+def test_an_item_of_two_is_refused() -> None:
+    """Which one is meant nobody knows."""
+    with pytest.raises(Died, match="2 items are called twice"):
+        at(0, Step(items={"a/file.c": ["twice"]}), text="int twice;\n\nint twice(void);\n")
