@@ -5,8 +5,6 @@
 #include <cpuid.h>
 #include <sched.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 
 #include "lwp_cpuid.h"
@@ -27,33 +25,10 @@ bool tap(bool cond, const char *format, ...)
 	return cond;
 }
 
-void tap_note(const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	printf("# ");
-	vprintf(format, args);
-	putchar('\n');
-	va_end(args);
-}
-
 int tap_done(void)
 {
 	printf("1..%u\n", points);
 	return failed != 0;
-}
-
-void tap_error(const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	printf("Bail out! ");
-	vprintf(format, args);
-	putchar('\n');
-	va_end(args);
-	exit(1);
 }
 
 static void set(const char *path, const char *text)

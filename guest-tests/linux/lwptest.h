@@ -8,6 +8,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #include "lwp_cb.h"
 #include "lwp_record.h"
@@ -17,11 +19,11 @@
 /* One test point. Returns cond. */
 bool tap(bool cond, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* What a human needs beside it. */
-void tap_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+#define tap_note(format, ...) printf("# " format "\n", ##__VA_ARGS__)
 /* The plan; exit status for main(). */
 int tap_done(void);
 /* The test or its environment is broken (not LWP): says so and exits with 1. */
-_Noreturn void tap_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+#define tap_error(format, ...) (printf("Bail out! " format "\n", ##__VA_ARGS__), exit(1))
 
 /* Linux lowers the rate of perf's samples where an NMI takes long, as in an emulator: from now on it does not. */
 void lwptest_any_rate(void);

@@ -9,7 +9,6 @@
 #include <libelf.h>
 #include <limits.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,17 +36,8 @@ static volatile pid_t program_pid;
 static volatile sig_atomic_t interrupted; /* with --pid: what ends the profile */
 static uint32_t *bell;
 
-static void __attribute__((format(printf, 2, 3), noreturn)) die(int status, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	fputs("lwprun: ", stderr);
-	vfprintf(stderr, format, args);
-	fputc('\n', stderr);
-	va_end(args);
-	exit(status);
-}
+#define die(status, format, ...) \
+	(fprintf(stderr, "lwprun: " format "\n", ##__VA_ARGS__), exit(status))
 
 /* ---- Signals -------------------------------------------------------------------------------- */
 

@@ -10,8 +10,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "pool.h"
-
 #define INTERPOSED __attribute__((visibility("default")))
 
 /*

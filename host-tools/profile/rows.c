@@ -188,12 +188,6 @@ static int compare_samples(const void *a, const void *b)
 	return ORDER(y->weight, x->weight) ?: compare_names(a, b);
 }
 
-static void sort_rows(struct rows *rows, enum order order)
-{
-	sort_list(rows->list, rows->nr, sizeof(*rows->list),
-		  order == ORDER_NAME ? compare_names : compare_samples);
-}
-
 /* Rows that differ only in their line become one, which keeps the line with most samples. row_of: of the fine ones. */
 static void merge_lines(const struct rows *fine, struct rows *rows, size_t *row_of)
 {
@@ -251,7 +245,8 @@ void rows_make(struct rows *rows, struct resolver *r, const struct samples *samp
 	free(row_of);
 	free(fine_of);
 	rows_free(&fine);
-	sort_rows(rows, order);
+	sort_list(rows->list, rows->nr, sizeof(*rows->list),
+		  order == ORDER_NAME ? compare_names : compare_samples);
 }
 
 void rows_free(struct rows *rows)

@@ -9,7 +9,6 @@
  * With --jit 3 samples of instructions more lie in "first one" and 2 in "second", which a just-in-time compiler made.
  * With --kept each sample of instructions stands for two.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "lwp_record.h"

@@ -10,17 +10,14 @@
 
 TestSuite(profile, .fini = forget);
 
-/* Path of the object in whose mapping the n-th batch's address lies. */
-static const char *object_of(size_t batch, uint64_t address)
-{
-	size_t map = profile_find_map(&profile, 0, profile.batches[batch].section, address);
-
-	return map == SIZE_MAX ? "none" : profile.objects[profile.maps[map].object].path;
-}
-
+/* The object in whose mapping the n-th batch's address lies. */
 static void expect_object(size_t batch, uint64_t address, const char *name)
 {
-	cr_expect(eq(str, (char *)object_of(batch, address), (char *)name));
+	size_t map = profile_find_map(&profile, 0, profile.batches[batch].section, address);
+	const char *path = map == SIZE_MAX ? "none" :
+					     profile.objects[profile.maps[map].object].path;
+
+	cr_expect(eq(str, (char *)path, (char *)name));
 }
 
 struct made {

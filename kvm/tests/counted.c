@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* See counted.h. */
-#include <sys/ioctl.h>
 #include <time.h>
 #include "counted.h"
 

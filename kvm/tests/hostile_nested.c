@@ -5,7 +5,6 @@
  */
 #include <pthread.h>
 #include <stdlib.h>
-#include <sys/ioctl.h>
 #include "hostile.h"
 #include "hyper.h"
 #include "lwp_state.h"

@@ -6,7 +6,6 @@
  * rewrites their code. Now and then the first address space ends, and another program gets its CR3 that knows
  * nothing of LWP.
  */
-#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>

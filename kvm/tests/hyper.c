@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* See hyper.h. The VMCB's layout is that of the APM, Vol. 2, Appendix B. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/ioctl.h>
 #include "hyper.h"
 #include "lwp_state.h"
 

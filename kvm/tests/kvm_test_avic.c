@@ -5,7 +5,6 @@
  * tracepoint (43724-811).
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 #include "counted.h"

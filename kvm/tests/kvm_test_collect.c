@@ -4,7 +4,6 @@
  * notices (43724-905).
  */
 #include <stdlib.h>
-#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 #include "kvm_vm.h"

@@ -4,8 +4,6 @@
  * guest; and `os` contexts by MSR (43724-216, 43724-902, 43724-903,
  * 43724-907).
  */
-#include <stdlib.h>
-#include <sys/ioctl.h>
 #include "counted.h"
 #include "texts.h"
 #include "tracing.h"

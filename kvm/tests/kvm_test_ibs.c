@@ -7,7 +7,6 @@
  * samples cannot be seeded (43724-719, 2007-710).
  */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <unistd.h>

@@ -175,18 +175,13 @@ TEST(a_hypervisor_may_intercept_the_msrs)
 
 #define VIRTUAL_VECTOR 0x41
 
-/* As a hypervisor that lets its guest take virtual interrupts by itself. */
-static void ask_for_virtual_interrupt(void)
-{
-	lwp_put32(hyper_vmcb(&h, 0) + VMCB_INT_CTL, VMCB_V_IRQ | VMCB_V_PRIO_15);
-	lwp_put32(hyper_vmcb(&h, 0) + VMCB_INT_VECTOR, VIRTUAL_VECTOR);
-}
-
+/* As of a hypervisor that lets its guest take virtual interrupts by itself. */
 static void takes_virtual_interrupt(u64 rip)
 {
 	struct vm_frame f;
 
-	ask_for_virtual_interrupt();
+	lwp_put32(hyper_vmcb(&h, 0) + VMCB_INT_CTL, VMCB_V_IRQ | VMCB_V_PRIO_15);
+	lwp_put32(hyper_vmcb(&h, 0) + VMCB_INT_VECTOR, VIRTUAL_VECTOR);
 	is(hyper_run(&h, 0), VIRTUAL_VECTOR, "a virtual interrupt of the hypervisor's");
 	f = vm_frame(h.vm, h.v, VIRTUAL_VECTOR);
 	is(f.rip, rip, "between two instructions of the guest's program");

@@ -5,8 +5,6 @@
  * that the program has not reached. System calls cause no exit while a counter counts. And a thread whose kernel
  * switches by one MSR counts nothing for another (43724-823).
  */
-#include <stdio.h>
-#include <sys/ioctl.h>
 #include "counted.h"
 #include "exit_reasons.h"
 #include "texts.h"

@@ -6,8 +6,6 @@
  * The program is 200 NOPs, one byte each from offset 5 on: the n-th instruction is at offset 4 + n
  * (43724-725, 43724-822 to 43724-824).
  */
-#include <stdlib.h>
-#include <sys/ioctl.h>
 #include "lwp_state.h"
 #include "counted.h"
 #include "texts.h"

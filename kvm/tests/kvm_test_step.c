@@ -4,7 +4,6 @@
  * could not be stored is stored (43724-507, 43724-509, 43724-701, 43724-704, 43724-716, 43724-718,
  * 43724-813, 43724-815, 2007-701).
  */
-#include <sys/ioctl.h>
 #include "counted.h"
 #include "texts.h"
 

@@ -11,7 +11,6 @@
  * sample is judged by where it lies only if nothing switched it.
  */
 #include <sched.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <time.h>

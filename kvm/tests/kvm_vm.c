@@ -48,17 +48,6 @@ static _Noreturn void broken(const char *what)
 	exit(1);
 }
 
-void diag(const char *format, ...)
-{
-	va_list ap;
-
-	va_start(ap, format);
-	printf("# ");
-	vprintf(format, ap);
-	printf("\n");
-	va_end(ap);
-}
-
 void ok(bool good, const char *format, ...)
 {
 	va_list ap;
@@ -70,18 +59,6 @@ void ok(bool good, const char *format, ...)
 	va_end(ap);
 	failures += !good;
 	fflush(stdout);
-}
-
-void skip_all(const char *format, ...)
-{
-	va_list ap;
-
-	va_start(ap, format);
-	printf("1..0 # SKIP ");
-	vprintf(format, ap);
-	printf("\n");
-	va_end(ap);
-	exit(77);
 }
 
 int done(void)

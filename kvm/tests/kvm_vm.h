@@ -8,6 +8,8 @@
 
 #include <linux/kvm.h>
 #include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include "lwp_kvm.h"
 #include "lwp_cb.h"
 #include "lwp_msr.h"
@@ -184,8 +186,8 @@ __attribute__((format(printf, 2, 3))) void ok(bool good, const char *format, ...
 		if (g_ != w_)                                                         \
 			diag("wanted 0x%lx (%s:%d)", w_, __FILE__, __LINE__);         \
 	} while (0)
-__attribute__((format(printf, 1, 2))) void diag(const char *format, ...);
-__attribute__((format(printf, 1, 2))) void skip_all(const char *format, ...);
+#define diag(format, ...) printf("# " format "\n", ##__VA_ARGS__)
+#define skip_all(format, ...) (printf("1..0 # SKIP " format "\n", ##__VA_ARGS__), exit(77))
 int done(void);
 
 /* A test: run_tests() runs all of a program, in their order. */

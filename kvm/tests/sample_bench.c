@@ -9,7 +9,6 @@
 #include <asm/svm.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/ioctl.h>
 #include "exit_reasons.h"
 #include "counted.h"
 #include "vpmu.h"

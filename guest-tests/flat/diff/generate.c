@@ -128,13 +128,10 @@ static void piece(struct diff_program *p, struct diff_random *r, struct snip *s)
 		emit(p, s->start, (u32)(s->end - s->start));
 }
 
-static struct snip *some_snip(struct diff_random *r)
-{
-	return &diff_snips[diff_below(r, (u32)(diff_snips_end - diff_snips))];
-}
-
 static void pieces(struct diff_program *p, struct diff_random *r, u32 n)
 {
+	const u32 snips = (u32)(diff_snips_end - diff_snips);
+
 	for (; n; n--) {
 		switch (diff_below(r, 4)) {
 		case 0:
@@ -144,7 +141,7 @@ static void pieces(struct diff_program *p, struct diff_random *r, u32 n)
 			conditional_jump(p, r);
 			break;
 		default:
-			piece(p, r, some_snip(r));
+			piece(p, r, &diff_snips[diff_below(r, snips)]);
 		}
 	}
 }

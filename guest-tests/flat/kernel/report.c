@@ -275,17 +275,6 @@ void ask(const char *id, const char *numbers, const char *what, const char *vlwp
 	print(as_vlwp ? "\n" : ", and %s in vlwp\n", vlwp);
 }
 
-void report_note(const char *fmt, ...)
-{
-	va_list ap;
-
-	print("# ");
-	va_start(ap, fmt);
-	vprint(fmt, ap);
-	va_end(ap);
-	print("\n");
-}
-
 void report_leave(enum flat_exit value)
 {
 	place_end();

@@ -52,7 +52,7 @@ void ask(const char *id, const char *rules, const char *what, const char *vlwp, 
 /* An answer, until the next. */
 const char *text(const char *fmt, ...) PRINTF_LIKE(1);
 /* A line of explanation, not a point. */
-void report_note(const char *fmt, ...) PRINTF_LIKE(1);
+#define report_note(fmt, ...) print("# " fmt "\n", ##__VA_ARGS__)
 
 /* The test or its environment is broken: say why and end the run. */
 _Noreturn void bail(const char *fmt, ...) PRINTF_LIKE(1);

@@ -3,7 +3,7 @@
 #ifndef FLAT_XSAVE_H
 #define FLAT_XSAVE_H
 
-#include "lwp_types.h"
+#include "lwp_fixture.h"
 
 #define AREA_SIZE 960
 #define COMPONENT 832 /* 340h */
@@ -34,6 +34,12 @@ static inline void clear_area(void)
 {
 	memset(area, FILL, sizeof(area));
 	memset(area + XSTATE_BV, 0, 64);
+}
+
+static inline void go(struct lwp *l, const struct block *b)
+{
+	clear_area();
+	lwp_go(l, b, lwp_start);
 }
 
 static inline bool all(const u8 *p, u32 count, u8 value)

@@ -59,12 +59,6 @@ static u64 group_va(u32 group)
 	return FIELD_VA + group * GROUP_PAGES * PAGE_SIZE;
 }
 
-static void fill_page(u8 *page, u64 va)
-{
-	for (u32 i = 0; i < PAGE_SIZE; i += 8)
-		lwp_put64(page + i, (va + i) * 0x9e3779b97f4a7c15ull);
-}
-
 /* The ring of a page's block is in the same page, or in that of the next group. */
 static void make_page(u8 *page, u64 va, bool abroad)
 {
@@ -75,7 +69,8 @@ static void make_page(u8 *page, u64 va, bool abroad)
 		.event = { { rev07() ? EV07_IRE : EV_IRE, 5, 5 } },
 	};
 
-	fill_page(page, va);
+	for (u32 i = 0; i < PAGE_SIZE; i += 8)
+		lwp_put64(page + i, (va + i) * 0x9e3779b97f4a7c15ull);
 	block_write(&there, &b);
 }
 

@@ -60,20 +60,16 @@ static void after(struct lwp *l, struct kept *kept)
 	expect_head(l, 2 * RECORD_SIZE, "nothing is recorded");
 }
 
-/* `os` contexts: the reset leaves nothing that the last system has enabled. */
-static void test_os(void)
-{
-	report_eq(rdmsr(LWP_MSR_CFG), 0, "LWP_CFG is 0");
-	report_eq(cpuid(LWP_CPUID_LEAF, 0).a, 0, "8000_001C EAX is 0: XCR0[62] is clear");
-}
-
 FLAT_TEST(context_reset)
 {
 	struct kept *kept = (struct kept *)KEPT;
 	struct lwp l;
 
-	if (option_is("context", "os") && kept->magic == MAGIC)
-		test_os();
+	/* `os` contexts: the reset leaves nothing that the last system has enabled. */
+	if (option_is("context", "os") && kept->magic == MAGIC) {
+		report_eq(rdmsr(LWP_MSR_CFG), 0, "LWP_CFG is 0");
+		report_eq(cpuid(LWP_CPUID_LEAF, 0).a, 0, "8000_001C EAX is 0: XCR0[62] is clear");
+	}
 	lwp_init(&l);
 	if (kept->magic == MAGIC)
 		after(&l, kept);

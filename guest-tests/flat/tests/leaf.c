@@ -4,7 +4,6 @@
  * run configured (want=NAME), and what an OS that knows nothing of LWP must not see (D.0)
  * (43724-101, 43724-103 to 43724-107, 43724-109, 43724-112, 43724-115, 2007-101).
  */
-#include "cpu.h"
 #include "lwp_fixture.h"
 #include "test.h"
 #include "x86.h"

@@ -51,12 +51,6 @@ static u64 xgetbv(u32 index)
 	return lo | (u64)hi << 32;
 }
 
-static void go(struct lwp *l, const struct block *b)
-{
-	clear_area();
-	lwp_go(l, b, lwp_start);
-}
-
 /* Restores the area, whose component is to be taken. */
 static void restore(void)
 {

@@ -50,12 +50,6 @@ static bool harmless(const struct lwp *l)
 	       rdmsr(LWP_MSR_CFG) == good_cfg;
 }
 
-static void note_exit(const struct lwp *l)
-{
-	report_note("  is vector %u error %lx rip %lx cr2 %lx, LWP_CBADDR %lx", (u32)l->u.r.vector,
-		    l->u.r.error, l->u.r.rip, l->u.cr2, rdmsr(LWP_MSR_CBADDR));
-}
-
 static void set_image(struct lwp *l, const u8 *image)
 {
 	lwp_put64(l->data + XSTATE_BV, 1ul << 62);
@@ -97,7 +91,9 @@ static void test_refused(struct lwp *l)
 		on += rdmsr(LWP_MSR_CBADDR) != 0;
 		if (!report(user_exited(&l->u) && !rdmsr(LWP_MSR_CBADDR) && harmless(l),
 			    "%s: LWP is off, no fault", bad[i].name))
-			note_exit(l);
+			report_note("  is vector %u error %lx rip %lx cr2 %lx, LWP_CBADDR %lx",
+				    (u32)l->u.r.vector, l->u.r.error, l->u.r.rip, l->u.cr2,
+				    rdmsr(LWP_MSR_CBADDR));
 	}
 	ask("Q40", "43724-312", "of 11 bad components XRSTOR at CPL 3 refuses or loads",
 	    "0 faults 0 on", text("%u faults %u on", faults, on));

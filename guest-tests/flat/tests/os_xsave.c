@@ -16,12 +16,6 @@ USER_CODE(/* XSAVE by user code: rdi = area. */
 	  "xsave64 (%rdi)\n"
 	  "user_exit\n");
 
-static void go(struct lwp *l, const struct block *b)
-{
-	clear_area();
-	lwp_go(l, b, lwp_start);
-}
-
 static const struct block plain = { .random = 3,
 				    .filters = 1u << 28,
 				    .event = { { EV_IRE, 100, 50 }, { EV_BRE, 7, 6 } } };

@@ -24,12 +24,6 @@ USER_CODE("sva_guest: .fill 100, 1, 0x90\n"
 	  "sva_wrmsr: wrmsr\n"
 	  "vmmcall\n");
 
-/* 43724-215: two bits for each MSR; those of C000_0000 and up begin at 800h of the map. */
-static u32 map_bit(u32 msr)
-{
-	return 0x800 * 8 + (msr & 0x1fff) * 2;
-}
-
 /* A guest's kernel executes RDMSR or WRMSR. Result: the exit code. */
 static u64 access(struct guest *g, const char *code, u32 msr)
 {
@@ -50,7 +44,8 @@ static void test_intercepts(void)
 	guest_init(&g, kernel_cr3(), 0, 0, false);
 	map = (u8 *)lwp_get64(g.vmcb + VMCB_MSRPM);
 	for (u32 i = 0; i < 2; i++) {
-		bit = map_bit(msrs[i]);
+		/* 43724-215: two bits for each MSR; those of C000_0000 and up begin at 800h of the map. */
+		bit = 0x800 * 8 + (msrs[i] & 0x1fff) * 2;
 		report_push("%s", i ? "LWP_CBADDR" : "LWP_CFG");
 		report(access(&g, sva_rdmsr, msrs[i]) != EXIT_MSR, "RDMSR is not intercepted");
 		map[bit / 8] |= 1u << bit % 8;

@@ -3,7 +3,6 @@
 #ifndef PMCBENCH_H
 #define PMCBENCH_H
 
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -44,18 +43,8 @@ struct samples {
 };
 
 /* One clear line on standard error, and the end. */
-static inline _Noreturn void __attribute__((format(printf, 2, 3)))
-quit(int status, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	fputs("pmcbench: ", stderr);
-	vfprintf(stderr, format, args);
-	fputc('\n', stderr);
-	va_end(args);
-	exit(status);
-}
+#define quit(status, format, ...) \
+	(fprintf(stderr, "pmcbench: " format "\n", ##__VA_ARGS__), exit(status))
 
 /* pmcbench_options.c: parses the command line, or ends the program. */
 void options_parse(struct options *options, int argc, char **argv);

@@ -17,19 +17,14 @@ struct line {
 };
 
 /* A frame's name ends at a semicolon, and the line at a newline, of which printable text has none. */
-static void put_frame(FILE *to, const char *name)
-{
-	for (; *name; name++)
-		fputc(*name == ';' ? ':' : *name, to);
-}
-
 static void put_stack(FILE *to, const struct stacks *s, size_t i)
 {
 	if (s->list[i].parent) {
 		put_stack(to, s, s->list[i].parent);
 		fputc(';', to);
 	}
-	put_frame(to, s->list[i].name);
+	for (const char *c = s->list[i].name; *c; c++)
+		fputc(*c == ';' ? ':' : *c, to);
 }
 
 static char *text_of(const struct stacks *s, size_t i)

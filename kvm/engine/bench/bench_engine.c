@@ -7,7 +7,6 @@
  * is the smallest of several turns, in which the ways take their turns.
  */
 #include <errno.h>
-#include <inttypes.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
