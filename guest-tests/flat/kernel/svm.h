@@ -29,7 +29,6 @@
 #define VMCB_CS 0x410
 #define VMCB_SS 0x420
 #define VMCB_DS 0x430
-#define VMCB_FS 0x440
 #define VMCB_LDTR 0x470
 #define VMCB_TR 0x490
 #define VMCB_CPL 0x4cb

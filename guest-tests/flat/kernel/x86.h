@@ -33,7 +33,6 @@
 #define DR6_NONE 0xffff0ff0ul
 #define DR7_IO_0 0x20402ul /* DR0 on, one byte, I/O */
 
-#define VEC_DE 0
 #define VEC_DB 1
 #define VEC_NMI 2
 #define VEC_BP 3

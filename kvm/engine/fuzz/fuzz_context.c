@@ -12,16 +12,11 @@
 #include "lwp_context_look.h"
 #include "state_ok.h"
 
-#define PAGE 0x1000u
 #define MEM_BASE 0x10000u
 #define MEM_PAGES 8u
+#include "guest_pages.h"
+
 #define MEM_SIZE (MEM_PAGES * PAGE)
-
-/* Page permissions */
-#define P_READ 1
-#define P_WRITE 2
-
-#define SPAN_WRITE ((u64)1 << 60)
 
 struct range {
 	u64 from, len;
@@ -36,13 +31,6 @@ static void guest_reset(void)
 	memset(mem, 0, sizeof(mem));
 	memset(perm, P_READ | P_WRITE, sizeof(perm));
 	memset(allowed, 0, sizeof(allowed));
-}
-
-static u8 permission(u64 page)
-{
-	u64 first = MEM_BASE / PAGE;
-
-	return page >= first && page < first + MEM_PAGES ? perm[page - first] : 0;
 }
 
 static bool is_allowed(u64 gva, u32 len)
@@ -76,43 +64,13 @@ static void allow_writes(const struct lwp_engine *e)
 static enum lwp_mem_result map(void *vcpu, struct lwp_span *span, bool write,
 			       struct lwp_fault *fault)
 {
-	u64 first = span->gva / PAGE, last = (span->gva + span->len - 1) / PAGE;
-	u64 page;
-
-	CHECK(span->len >= 1 && span->len <= LWP_CB_MAX_SIZE);
-	CHECK(span->gva + span->len - 1 >= span->gva);
-	for (page = first; page <= last; page++) {
-		u8 have = permission(page);
-
-		if (have & P_READ && (!write || have & P_WRITE))
-			continue;
-		fault->addr = page == first ? span->gva : page * PAGE;
-		fault->error_code = 4u | (write ? 2u : 0) | (have & P_READ ? 1u : 0);
-		return LWP_MEM_FAULT;
-	}
-	for (page = first; page <= last; page++)
-		span->page[page - first] = page | (write ? SPAN_WRITE : 0);
-	return LWP_MEM_OK;
-}
-
-static u8 *mapped(const struct lwp_span *span, u32 offset, u32 len, bool write)
-{
-	u64 gva = span->gva + offset;
-
-	CHECK(len && offset + len <= span->len);
-	for (u32 i = 0; i < len; i++) {
-		u64 found = span->page[(gva + i) / PAGE - span->gva / PAGE];
-
-		CHECK((found & ~SPAN_WRITE) == (gva + i) / PAGE);
-		CHECK(!write || found & SPAN_WRITE);
-	}
-	return mem + (gva - MEM_BASE);
+	return pages_map(perm, span, write, fault);
 }
 
 static enum lwp_mem_result read_span(void *vcpu, const struct lwp_span *span, u32 offset, void *to,
 				     u32 len)
 {
-	memcpy(to, mapped(span, offset, len, false), len);
+	memcpy(to, pages_mapped(mem, span, offset, len, false), len);
 	return LWP_MEM_OK;
 }
 
@@ -120,7 +78,7 @@ static void write_span(void *vcpu, const struct lwp_span *span, u32 offset, cons
 		       u32 len)
 {
 	CHECK(is_allowed(span->gva + offset, len));
-	memcpy(mapped(span, offset, len, true), from, len);
+	memcpy(pages_mapped(mem, span, offset, len, true), from, len);
 }
 
 static void interrupt(void *vcpu, u8 vector)
@@ -142,7 +100,7 @@ static const struct lwp_vcpu_ops fuzz_ops = {
  */
 static void check_exception(const struct lwp_exc *exc, bool may_ud)
 {
-	u8 have = permission(exc->fault.addr / PAGE);
+	u8 have = page_permission(perm, exc->fault.addr);
 
 	CHECK(exc->kind != LWP_EXC_GP && exc->kind != LWP_EXC_AGAIN);
 	CHECK(exc->kind != LWP_EXC_UD || may_ud);

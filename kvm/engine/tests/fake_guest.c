@@ -2,13 +2,6 @@
 /* The fake guest. A write to a span that map() did not look up for writing ends the test. */
 #include "fake_guest.h"
 
-#define PRESENT 1u
-#define WRITE 2u
-#define USER 4u
-
-/* span.page[]: page index + 1, and whether it may be written */
-#define SPAN_WRITE ((u64)1 << 32)
-
 struct fake_guest guest;
 struct lwp_engine eng;
 struct lwp_caps caps;
@@ -17,13 +10,6 @@ u64 result;
 bool cf;
 const struct lwp_ds flat = { .base = 0, .limit = ~(u64)0, .long_mode = true, .va_bits = 48 };
 
-static u8 permission(u64 gva)
-{
-	if (gva < MEM_BASE || gva >= MEM_BASE + MEM_PAGES * PAGE)
-		return 0;
-	return guest.perm[(gva - MEM_BASE) / PAGE];
-}
-
 static u8 *bytes(u64 gva)
 {
 	cr_assert(ge(u64, gva, MEM_BASE));
@@ -31,54 +17,21 @@ static u8 *bytes(u64 gva)
 	return guest.mem + (gva - MEM_BASE);
 }
 
-static enum lwp_mem_result fault_at(struct lwp_fault *fault, u64 gva, bool write, bool present)
-{
-	fault->addr = gva;
-	fault->error_code = USER | (write ? WRITE : 0) | (present ? PRESENT : 0);
-	return LWP_MEM_FAULT;
-}
-
 static enum lwp_mem_result map(void *vcpu, struct lwp_span *span, bool write,
 			       struct lwp_fault *fault)
 {
-	u64 first = span->gva / PAGE, last = (span->gva + span->len - 1) / PAGE;
+	enum lwp_mem_result found;
 
 	cr_assert(vcpu == &guest);
-	cr_assert(ge(u32, span->len, 1));
-	cr_assert(le(u32, span->len, LWP_CB_MAX_SIZE));
-	if (guest.maps++ == guest.fail_map)
-		return guest.fail_again ? LWP_MEM_AGAIN : fault_at(fault, span->gva, write, false);
-	for (u64 page = first; page <= last; page++) {
-		u8 perm = permission(page * PAGE);
-		u64 lowest = page == first ? span->gva : page * PAGE;
-
-		if (!(perm & P_READ) || (write && !(perm & P_WRITE)))
-			return fault_at(fault, lowest, write, perm & P_READ);
+	if (guest.maps++ == guest.fail_map) {
+		fault->addr = span->gva;
+		fault->error_code = write ? 6 : 4; /* user */
+		return guest.fail_again ? LWP_MEM_AGAIN : LWP_MEM_FAULT;
 	}
-	for (u64 page = first; page <= last; page++) {
-		if (permission(page * PAGE) & P_ROM)
-			return LWP_MEM_NOT_RAM;
-		span->page[page - first] = page + (write ? SPAN_WRITE : 0);
-	}
-	if (guest.direct && first == last)
+	found = pages_map(guest.perm, span, write, fault);
+	if (guest.direct && found == LWP_MEM_OK && span->gva % PAGE + span->len <= PAGE)
 		span->direct = bytes(span->gva);
-	return LWP_MEM_OK;
-}
-
-static u8 *mapped(const struct lwp_span *span, u32 offset, u32 len, bool write)
-{
-	u64 gva = span->gva + offset;
-
-	cr_assert(le(u32, offset + len, span->len));
-	for (u32 i = 0; i < len; i++) {
-		u64 page = (gva + i) / PAGE;
-		u64 found = span->page[page - span->gva / PAGE];
-
-		cr_assert(eq(u64, found & ~SPAN_WRITE, page));
-		if (write)
-			cr_assert(ne(u64, found & SPAN_WRITE, 0));
-	}
-	return bytes(gva);
+	return found;
 }
 
 /* The kernel's hardened usercopy ends a copy between the guest and the engine itself. */
@@ -94,7 +47,7 @@ static enum lwp_mem_result read_span(void *vcpu, const struct lwp_span *span, u3
 	cr_assert(outside_the_engine(to));
 	if (guest.reads++ == guest.fail_read)
 		return LWP_MEM_NOT_RAM;
-	memcpy(to, mapped(span, offset, len, false), len);
+	memcpy(to, pages_mapped(guest.mem, span, offset, len, false), len);
 	return LWP_MEM_OK;
 }
 
@@ -107,7 +60,7 @@ static void write_span(void *vcpu, const struct lwp_span *span, u32 offset, cons
 		guest.lowest_write = gva;
 	if (gva + len - 1 > guest.highest_write)
 		guest.highest_write = gva + len - 1;
-	memcpy(mapped(span, offset, len, true), from, len);
+	memcpy(pages_mapped(guest.mem, span, offset, len, true), from, len);
 }
 
 static void interrupt(void *vcpu, u8 vector)

@@ -12,9 +12,10 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#define PAGE 0x1000u
 #define MEM_BASE 0x500000u
 #define MEM_PAGES 16u
+#define CHECK(cond) cr_assert(eq(int, !!(cond), 1), "%s", #cond)
+#include "guest_pages.h"
 
 /* Block and ring lie in pages of their own: 43724's block has 176 bytes, 2007's 64; the ring 32 records. */
 #define BLOCK 0x502000u
@@ -22,11 +23,6 @@
 #define RING 0x504000u
 #define RING2 0x508000u
 #define RING_SIZE 1024u
-
-/* Page permissions */
-#define P_READ 1 /* present, user */
-#define P_WRITE 2
-#define P_ROM 4 /* not RAM */
 
 /* A call of overshoot(). */
 struct overshot {

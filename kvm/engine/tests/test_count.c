@@ -135,11 +135,7 @@ Test(count, overrun_is_subtracted_at_reload) /* 43724-707 */
 {
 	start_profile(LWP_REV_43724, 5, 9, 0);
 	/* A clock event that passes its limit by 3. */
-	{
-		struct lwp_retired r = { .address = 0x400000, .cnh = 4 };
-
-		cr_expect(eq(int, retire(&r), LWP_EXC_NONE));
-	}
+	expect_exc(retire(&(struct lwp_retired){ .address = 0x400000, .cnh = 4 }), NONE);
 	cr_expect(eq(u8, record(0).event_id, 5));
 	cr_expect(eq(i32, eng.st.counter[4], 6));
 }

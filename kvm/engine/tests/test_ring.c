@@ -134,13 +134,8 @@ Test(ring, a_record_may_cross_a_page) /* 43724-814 */
 	cr_expect(eq(u64, get64(RING + 0xff8), 0x400000));
 	set_permission(RING + PAGE, P_READ);
 	eng.st.head = 0;
-	{
-		struct lwp_retired r = { .address = 0x400004 };
-
-		expect_exc(retire(&r), PF);
-		cr_expect(eq(u64, exc.fault.addr, RING + PAGE));
-		cr_expect(eq(u64, get64(RING + 0xff8), 0x400000));
-	}
+	expect_pf(try_step(0x400004), RING + PAGE);
+	cr_expect(eq(u64, get64(RING + 0xff8), 0x400000));
 }
 
 Test(ring, threshold_of_43724_interrupts_from_there_on) /* 43724-808 */
