@@ -43,7 +43,8 @@ void fill_pattern(u8 *at, u32 pages, u64 which)
 		lwp_put64(at + i, rnd(&which));
 }
 
-bool pattern_is_whole(const u8 *at, u32 pages, u64 which, const char *what)
+/* Is a pattern intact? Reports one that is broken. */
+static bool pattern_is_whole(const u8 *at, u32 pages, u64 which, const char *what)
 {
 	for (u32 i = 0; i < pages * PAGE; i += 8) {
 		u64 is = lwp_get64(at + i);

@@ -26,9 +26,7 @@ u64 random_pointer(u64 *state);
 /* Descriptor tables, stubs, stacks and page tables are for the kernel only. */
 void protect_kernel(struct vm *vm, u64 cr3);
 void fill_pattern(u8 *at, u32 pages, u64 which);
-/* Is a pattern intact? Reports one that is broken. */
-bool pattern_is_whole(const u8 *at, u32 pages, u64 which, const char *what);
-/* The same of the memory of a VM that must keep its pattern. */
+/* Is the pattern of a VM's memory intact? Reports one that is broken. */
 bool check_pattern(const struct vm *vm, u64 at, const char *what);
 
 /* Add KVM's statistics of the vCPUs to the figures that are printed at the end. */
