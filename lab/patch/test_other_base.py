@@ -16,7 +16,7 @@ class TestAnotherBase:
     """Its patches are differences from the default base's."""
 
     LINES = ["more\n"] * 20 + ["line thirteen\n" if line == "line 13\n" else line for line in LINES]
-    DIFF = "--- default\n+++ here\n@@ -12,3 +12,3 @@\n  line 12\n- line 13\n+ line thirteen\n  line 14\n"
+    DIFF = "--- default\n+++ here\n@@ -11,3 +11,3 @@\n @@\n- line 13\n+ line thirteen\n  line 14\n"
 
     @pytest.fixture
     def source(self, toy: Toy, tmp_path: Path) -> Path:

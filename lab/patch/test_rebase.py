@@ -17,7 +17,7 @@ def test_another_release(toy: Toy, tmp_path: Path) -> None:
     said = rebase.rebase(toy.base, source)
     assert said.count(" = ") == 6 and "first" in said
     toy.saved()
-    assert "@@ -3,7 +3,7 @@" in toy.texts()["one/0001-first.patch"]
+    assert "@@ -4,5 +4,5 @@" in toy.texts()["one/0001-first.patch"]
 
 
 def test_another_release_with_a_conflict(toy: Toy, tmp_path: Path) -> None:

@@ -24,16 +24,16 @@ Why.
 diff --git a/file b/file
 --- a/file
 +++ b/file
-@@ -%d,7 +%d,7 @@%s
+@@ -%d,5 +%d,5 @@%s
 %s"""
 
 
 def patch(subject: str, at: int, lines: list[str] | None = None) -> str:
     """A patch that changes a line of the toy source."""
-    old = (lines or LINES)[at - 4:at + 3]
-    hunk = [*(f" {line}" for line in old[:3]), f"-{old[3]}", f"+{subject}\n", *(f" {line}" for line in old[4:])]
-    heading = f" {(lines or LINES)[at - 5].rstrip()}" if at > 4 else ""
-    return MAIL % (subject, at - 3, at - 3, heading, "".join(hunk))
+    old = (lines or LINES)[at - 3:at + 2]
+    hunk = [*(f" {line}" for line in old[:2]), f"-{old[2]}", f"+{subject}\n", *(f" {line}" for line in old[3:])]
+    heading = f" {(lines or LINES)[at - 4].rstrip()}" if at > 3 else ""
+    return MAIL % (subject, at - 2, at - 2, heading, "".join(hunk))
 
 
 class Toy:
