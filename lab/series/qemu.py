@@ -1,24 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The series for QEMU: sets of fixes of QEMU itself, AMD's performance counters, LWP. In the last two the new files
-come first, one commit a topic, then the hooks."""
+"""The series for QEMU: sets of fixes of QEMU itself, AMD's performance counters, LWP. In the last two the new files come
+in steps (steps.py)."""
 
 import re
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path
 
-from lab.building.qemu_tree import COUNT, LWP, PATCHES, SERIES, changed_files, new_files, series
+from lab.building.qemu_tree import PATCHES, SERIES, changed_files, new_files, series
 from lab.common.say import Died
-from lab.series import library
+from lab.series import library, steps
 from lab.series.tree import Tree
 
-COUNTERS = (COUNT, "target/i386/pmu")
-# Hooks that name one new file, which comes with them.
-WITH = {
-    "docs/system/target-i386.rst": "docs/system/i386/lwp.rst",
-    "tests/qtest/meson.build": "tests/qtest/lwp-test.c",
-    "tests/tcg/x86_64/Makefile.softmmu-target": "tests/tcg/x86_64/system/lwp.c",
-}
 ENTRY = re.compile(r"^((\S.*)\n(?:  .*\n)+)", re.MULTILINE)  # of a cover letter: a patch and what shows it
 NOBODY = "vlwp <vlwp@localhost>"  # stands for whoever exports
 
@@ -28,33 +20,26 @@ def names() -> list[str]:
     return [f"qemu-{Path(folder).name}" for folder in SERIES]
 
 
-def _pmu(tree: Tree) -> None:
-    for folder in COUNTERS:
-        files = [file for name, file in sorted(new_files().items()) if name.startswith(f"{folder}/")]
-        tree.add_files(folder, files)
-    tree.commit("qemu-3-counters")
-    for patch in series("2-pmu"):
-        tree.hook(patch)
-
-
-def _lwp(tree: Tree, wrap: str) -> None:
-    tree.add_files(LWP, sorted((PATCHES / "lwp").iterdir()))
-    tree.commit("qemu-4-glue")
-    for patch in series("3-lwp"):
-        tree.hook(patch)
-        changed = changed_files(patch)
-        for name in changed:
-            if name in WITH:
-                tree.add_files(str(Path(WITH[name]).parent), [PATCHES / WITH[name]])
-                tree.amend()
+def _in_steps(tree: Tree, name: str, wrap: str) -> None:
+    """A series whose new files come in steps (steps.py)."""
+    plan = steps.Plan(name, new_files(), series(name))
+    for number, step in enumerate(plan.steps):
+        hook = plan.hooks.get(step.patch)
+        changed = []
+        if hook:
+            tree.hook(hook)
+            changed = changed_files(hook)
+        plan.write(number, tree.path)
         if "subprojects/.gitignore" in changed:
             (tree.path / library.WRAP).write_text(wrap, encoding="utf-8")
-            tree.amend()
         if "MAINTAINERS" in changed:
             file = tree.path / "MAINTAINERS"
             text = file.read_text(encoding="utf-8")
             file.write_text(text.replace(NOBODY, f"{tree.who.name} <{tree.who.email}>"), encoding="utf-8")
+        if hook:
             tree.amend()
+        else:
+            tree.commit(step.message)
 
 
 def shown(cover: str, subjects: Sequence[str]) -> str:
@@ -73,14 +58,14 @@ def make(tree: Tree, place: Path, url: str = "") -> None:
     library that they get from a URL; "": from this folder."""
     commit = library.write(place / library.NAME, tree.who, tree.log)
     wrap = library.TEXT.format(url=url or (place / library.NAME).resolve(), commit=commit)
-    makers: dict[str, Callable[[Tree], None]] = {"2-pmu": _pmu, "3-lwp": partial(_lwp, wrap=wrap)}
     for folder, name in zip(SERIES, names(), strict=True):
         tree.git("tag", "-f", "before")
-        if folder in makers:
-            makers[folder](tree)
+        stepped = folder in steps.SERIES
+        if stepped:
+            _in_steps(tree, folder, wrap)
         else:
             for patch in series(folder):
                 tree.hook(patch)
         cover = (PATCHES / "patches" / folder / "cover-letter").read_text(encoding="utf-8")
         subjects = tree.git("log", "--format=%s", "before..").splitlines()
-        tree.write(cover if folder in makers else shown(cover, subjects), place / name, "before")
+        tree.write(cover if stepped else shown(cover, subjects), place / name, "before")

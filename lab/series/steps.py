@@ -23,7 +23,7 @@ from lab.common.places import LAB
 from lab.common.say import Died
 
 STEPS = LAB / "series/steps"
-COUNTERS = ("count", "pmu")  # folders all of whose files come in steps
+SERIES = {"2-pmu": ("count", "pmu"), "3-lwp": ("lwp",)}  # and the folders all of whose files come with it
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 # What is left where lines are not there yet: blank lines in pairs, and at the edge of a block.
 GAPS = ((re.compile(r"\n{3,}"), "\n\n"), (re.compile(r"\{\n\n"), "{\n"), (re.compile(r"\n\n(?=\s*\}|$)"), "\n"))
@@ -54,7 +54,7 @@ def place(name: str) -> str:
 
 
 def short(name: str) -> str:
-    """The same back, of a file of COUNTERS."""
+    """The same back, of a file in one of these folders."""
     return "/".join(Path(name).parts[-2:])
 
 
@@ -142,7 +142,7 @@ class Plan:
             wrong = sorted(set(named) ^ set(self.hooks)) or ["the order"]
             raise Died(f"{STEPS / series}.toml: patches there and of the series differ: {' '.join(wrong)}")
         names = {name for step in self.steps for name in step.new}
-        names |= {short(name) for name in new if name.startswith(tuple(f"{NEW[folder]}/" for folder in COUNTERS))}
+        names |= {short(name) for name in new if name.startswith(tuple(f"{NEW[folder]}/" for folder in SERIES[series]))}
         texts = {name: new[place(name)].read_text(encoding="utf-8") for name in names}
         self.files = {place(name): File(name, text, self.steps) for name, text in texts.items()}
 

@@ -3,8 +3,9 @@
 
 import pytest
 
+from lab.building.qemu_tree import new_files, series
 from lab.common.say import Died
-from lab.series.steps import File, Step
+from lab.series.steps import SERIES, File, Plan, Step
 
 TEXT = """\
 /* A file. */
@@ -110,3 +111,12 @@ def test_an_item_of_two_is_refused() -> None:
     """Which one is meant nobody knows."""
     with pytest.raises(Died, match="2 items are called twice"):
         at(0, Step(items={"a/file.c": ["twice"]}), text="int twice;\n\nint twice(void);\n")
+
+
+@pytest.mark.parametrize("name", SERIES)
+def test_the_steps_fit_this_tree(name: str) -> None:
+    """Each has all that it names, and the last all of our files."""
+    plan = Plan(name, new_files(), series(name))
+    for number in range(len(plan.steps)):
+        texts = {name: file.at(number) for name, file in plan.files.items()}
+    assert texts == {name: file.text for name, file in plan.files.items()}

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Apply the series to Debian's and to plain upstream sources; compile each step of the one for Linux, and QEMU after
-each of its own, with some of QEMU's own tests; run sparse, and build the documents. Ganeti's and Nova's own tests of
-the patches for them."""
+"""Apply the series to Debian's and to plain upstream sources; compile each step of the one for Linux and of those with
+QEMU's new files, and QEMU after each of its own, with some of QEMU's own tests; run sparse, and build the documents.
+Ganeti's and Nova's own tests of the patches for them."""
 
 import re
 import shutil
 import sys
 import tarfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ from lab.checks import kvm_sparse
 from lab.common import archive, bases, places, proc
 from lab.common.places import DL, PYTHON
 from lab.common.say import Died
-from lab.common.steps import compiler, jobs_count, make_dir
+from lab.common.steps import jobs_count, make_dir
 from lab.series import checks, docs, library, managers, qemu
 from lab.series.tree import Tree, author
 from lab.testing import fresh_root
@@ -146,12 +147,30 @@ def test_docs(work: Path) -> None:
 QTESTS = ("cpu-plug-test", "qmp-cmd-test", "qom-test", "lwp-test")
 
 
-def _qemu_step(work: Path, tree: Tree, out: Path, name: str) -> None:
-    """Apply one more series, compile, and make fast tests of QEMU's own."""
-    tree.git("am", "-q", *checks.patches_in(work / "series" / name))
+# Of these series each patch is compiled, and has few new lines.
+STEPPED, MOST = ("qemu-2-pmu", "qemu-3-lwp"), 500
+# The first of stepping has all that who counts must know; the first counter all that a CPU needs for it.
+LONGER = ("-step-instructions-that-are-counted.patch", "-tcg-AMD-s-performance-counters.patch")
+
+
+def _qemu_steps(work: Path, name: str) -> Iterator[list[Path]]:
+    """The patches of a series that are compiled together."""
+    patches = checks.patches_in(work / "series" / name)
+    yield from ([patch] for patch in patches) if name in STEPPED else [patches]
+
+
+def _check_size(tree: Tree, patch: Path) -> None:
+    """Can a reviewer read it at once?"""
+    added = sum(int(line.split()[0]) for line in tree.git("diff", "--numstat", "HEAD^").splitlines())
+    assert added <= MOST or patch.name.endswith(LONGER), f"{patch.name} adds {added} lines, more than {MOST}"
+
+
+def _qemu_step(tree: Tree, out: Path, patches: list[Path], cc: str) -> None:
+    """Apply patches, compile, and make fast tests of QEMU's own."""
+    tree.git("am", "-q", *patches)
     if not meson.configured(out):
         make_dir(out)
-        options = [f"--cc={compiler()}", f"--python={PYTHON}", "--disable-debug-info", *emulator.CONFIGURE]
+        options = [f"--cc={cc}", f"--python={PYTHON}", "--disable-debug-info", *emulator.CONFIGURE]
         good([tree.path / "configure", *options], cwd=out)
     if (tree.path / library.WRAP).is_file():
         good([out / "pyvenv/bin/meson", "subprojects", "download", library.NAME], cwd=tree.path)
@@ -169,12 +188,13 @@ def _qtests(out: Path) -> list[str]:
     return [test for test in QTESTS if f"tests/qtest/{test}: " in known]
 
 
-def test_qemu_steps(work: Path) -> None:
-    """QEMU after each of its series compiles and passes its own tests."""
+@pytest.mark.parametrize("cc", ["gcc", "clang"])
+def test_qemu_steps(work: Path, cc: str) -> None:
+    """QEMU compiles and passes its own tests after each series, and after each patch that brings new files."""
     pristine = qemu_tree.fetch()
     emulator.build()  # for its firmware
     meson.fetch()
-    tree_of, configs = work / "qemu-steps", qemu_tree.PATCHES / "configs"
+    tree_of, configs = work / f"qemu-steps-{cc}", qemu_tree.PATCHES / "configs"
     shutil.copytree(pristine, tree_of, symlinks=True)
     shutil.copytree(configs, tree_of / "configs/devices/x86_64-softmmu", dirs_exist_ok=True)
     for patch in qemu_tree.patches("base"):
@@ -182,7 +202,10 @@ def test_qemu_steps(work: Path) -> None:
             proc.logged(["patch", "-d", tree_of, "-p1", "--force"], sys.stdout, stdin=text)
     tree = Tree(tree_of, author(), sys.stdout)
     for name in qemu.names():
-        _qemu_step(work, tree, work / "qemu-out", name)
+        for patches in _qemu_steps(work, name):
+            _qemu_step(tree, work / f"qemu-out-{cc}", patches, cc)
+            if name in STEPPED:
+                _check_size(tree, *patches)
 
 
 # What is installed, and the command that runs the touched unit tests within the source. Ganeti's Haskell writes some of
