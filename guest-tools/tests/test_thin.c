@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "lwpdata_wire.h"
 #include "thin.h"
 
 enum { INSTRUCTIONS = 2, BRANCHES = 3, INSERTED = 255 };

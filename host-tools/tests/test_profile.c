@@ -14,10 +14,10 @@ TestSuite(profile, .fini = forget);
 static void expect_object(size_t batch, uint64_t address, const char *name)
 {
 	size_t map = profile_find_map(&profile, 0, profile.batches[batch].section, address);
-	const char *path = map == SIZE_MAX ? "none" :
-					     profile.objects[profile.maps[map].object].path;
+	const char *found = map == SIZE_MAX ? "none" :
+					      profile.objects[profile.maps[map].object].path;
 
-	cr_expect(eq(str, (char *)path, (char *)name));
+	cr_expect(eq(str, (char *)found, (char *)name));
 }
 
 struct made {
