@@ -22,8 +22,8 @@ from lab.patch.kinds import Series
 from lab.patch.repo import BEFORE, PRISTINE, Repo
 
 add_options = edit.add_options
-# What makes a patch's text the same whoever writes it, with no more of what is around a change than finds its place: bases
-# differ there.
+# What makes a patch's text the same whoever writes it, with no more of what is around a change than finds its place:
+# bases differ there.
 FORM = ("--stdout", "-U2", "--no-signature", "--no-numbered", "--no-renames", "--diff-algorithm=myers", "--no-attach")
 MAIL = re.compile(r"^From ([0-9a-f]{40}) (?=Mon Sep 17 00:00:00 2001$)", re.MULTILINE)
 INDEX = re.compile(r"^index [0-9a-f]+\.\.[0-9a-f]+( \d+)?\n", re.MULTILINE)

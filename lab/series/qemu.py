@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The series for QEMU: sets of fixes of QEMU itself, AMD's performance counters, LWP. In the last two the new files come
-in steps (steps.py)."""
+"""The series for QEMU: sets of fixes of QEMU itself, AMD's performance counters, LWP. In the last two the new files
+come in steps (steps.py)."""
 
 import re
 from collections.abc import Sequence
