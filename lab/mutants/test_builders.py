@@ -37,11 +37,10 @@ class Places(Work):
         self.assertEqual(builder.place("kvm/svm/lwp_step.c"), svm / "lwp_step.c")
         self.assertEqual(builder.place("vmcb/lwp_cb.c"), svm / "lwp/lwp_cb.c")
 
-    def test_qemu_has_the_shared_code_beside_its_own(self) -> None:
+    def test_qemu_has_the_shared_code_in_a_subproject(self) -> None:
         builder = qemu.Qemu(self.work)
-        lwp = builder.tree / "target/i386/lwp"
-        self.assertEqual(builder.place("qemu-patches/lwp/tcg-lwp.c"), lwp / "tcg-lwp.c")
-        self.assertEqual(builder.place("vmcb/lwp_cb.c"), lwp / "lwp_cb.c")
+        self.assertEqual(builder.place("qemu-patches/lwp/tcg-lwp.c"), builder.tree / "target/i386/lwp/tcg-lwp.c")
+        self.assertEqual(builder.place("vmcb/lwp_cb.c"), builder.tree / "subprojects/liblwp/lwp_cb.c")
 
     def test_qemu_has_the_files_of_upstream_where_upstream_has_them(self) -> None:
         builder = qemu.Qemu(self.work)

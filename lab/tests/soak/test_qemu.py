@@ -27,7 +27,7 @@ def out() -> Path:
 @pytest.mark.parametrize("words", [
     pytest.param(["--suite", "unit"], id="unit"),
     pytest.param(["qtest-x86_64/test-x86-cpuid-compat"], id="cpuid-compat"),
-    pytest.param(["qtest-x86_64/lwp-test"], id="lwp"),
+    pytest.param(["qtest-x86_64/pmu-test", "qtest-x86_64/lwp-test"], id="lwp"),
 ])
 def test_qemu(out: Path, words: list[str], points: Points) -> None:
     """meson test; each test program counts."""

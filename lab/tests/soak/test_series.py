@@ -144,7 +144,7 @@ def test_docs(work: Path) -> None:
 
 
 # Of QEMU's own, that are fast and need no other device than a build here has.
-QTESTS = ("cpu-plug-test", "qmp-cmd-test", "qom-test", "lwp-test")
+QTESTS = ("cpu-plug-test", "qmp-cmd-test", "qom-test", "pmu-test", "lwp-test")
 
 
 # Of these series each patch is compiled, and has few new lines.
