@@ -23,10 +23,10 @@ FIXES = tuple(f"1-fixes/{name}" for name in ("step-atomic", "smc", "physmem", "i
 SERIES = (*FIXES, "2-pmu", "3-lwp")
 # Folders with new files, and where these lie in QEMU's source.
 LWP = "target/i386/lwp"
-LIBRARY = "subprojects/liblwp"  # what QEMU shares with KVM
+LIBRARY = "subprojects/lwpcore"  # what QEMU shares with KVM
 COMPAT = "count/qemu-compat.h"  # what QEMUs call otherwise
 COUNT = "target/i386/count"
-NEW = {"count": COUNT, "lwp": LWP, "liblwp": LIBRARY, "pmu": "target/i386/pmu", "docs": "docs", "tests": "tests"}
+NEW = {"count": COUNT, "lwp": LWP, "lwpcore": LIBRARY, "pmu": "target/i386/pmu", "docs": "docs", "tests": "tests"}
 PACKAGING = "packaging"
 # What processors of the nested lab have besides, in a flavour of its own: shadow stacks.
 CET, LAB = "cet", "lab"

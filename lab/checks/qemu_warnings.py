@@ -15,7 +15,7 @@ from lab.common import steps
 # Sources of ours, and upstream's that the patches change, as they stand in compile_commands.json. The *.c.inc files of
 # both are compiled with tcg/translate.c.
 OURS = re.compile(
-    r"/subprojects/liblwp/|/target/i386/(lwp|pmu)/"
+    r"/subprojects/lwpcore/|/target/i386/(lwp|pmu)/"
     r"|/target/i386/(cpu|helper|machine)\.c$"
     r"|/target/i386/kvm/kvm(-cpu)?\.c$"
     r"|/target/i386/tcg/(translate|access|excp_helper|fpu_helper|misc_helper|tcg-cpu|seg_helper)\.c$"
@@ -24,7 +24,7 @@ OURS = re.compile(
     r"|/hw/timer/i8254\w*\.c$"
 )
 
-TARGETS = re.compile(r"(lib(common|qemu-x86_64-softmmu)|.*/liblwp)\.a\.p/")
+TARGETS = re.compile(r"(lib(common|qemu-x86_64-softmmu)|.*/lwpcore)\.a\.p/")
 
 # The driver's share of a command line of ninja's: outputs, and precompiled headers, which are one compiler's.
 WITH_VALUE = ("-o", "-MF", "-MQ")

@@ -40,7 +40,7 @@ class Places(Work):
     def test_qemu_has_the_shared_code_in_a_subproject(self) -> None:
         builder = qemu.Qemu(self.work)
         self.assertEqual(builder.place("qemu-patches/lwp/tcg-lwp.c"), builder.tree / "target/i386/lwp/tcg-lwp.c")
-        self.assertEqual(builder.place("vmcb/lwp_cb.c"), builder.tree / "subprojects/liblwp/lwp_cb.c")
+        self.assertEqual(builder.place("vmcb/lwp_cb.c"), builder.tree / "subprojects/lwpcore/lwp_cb.c")
 
     def test_qemu_has_the_files_of_upstream_where_upstream_has_them(self) -> None:
         builder = qemu.Qemu(self.work)

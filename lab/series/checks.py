@@ -86,9 +86,9 @@ def as_built(work: Path) -> None:
 
 def library_as_built(work: Path) -> None:
     """The series names the library's one commit, which has what is built here, is the same each time, and compiles."""
-    place, built, out = work / "series" / library.NAME, work / "stage" / qemu_tree.LIBRARY, work / "liblwp-out"
-    commit = library.write(work / "liblwp-again", author(TESTER), sys.stdout)
-    [patch] = [patch for patch in patches_in(work / "series/qemu-3-lwp") if "add-liblwp" in patch.name]
+    place, built, out = work / "series" / library.NAME, work / "stage" / qemu_tree.LIBRARY, work / "lwpcore-out"
+    commit = library.write(work / "lwpcore-again", author(TESTER), sys.stdout)
+    [patch] = [patch for patch in patches_in(work / "series/qemu-3-lwp") if "add-lwpcore" in patch.name]
     wrap = library.TEXT.format(url=place.resolve(), commit=commit)
     assert all(f"\n+{line}\n" in patch.read_text(encoding="utf-8") for line in wrap.splitlines()), "another commit"
     good(["git", "-C", place, "diff", "--exit-code", commit])

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Write the patch series with cover letters: one for Linux into DIR/linux, those for QEMU into DIR/qemu-*, one for each
-libvirt into DIR/libvirt-*; and a patch for Ganeti and one for Nova. DIR/liblwp is the library of which QEMU's series
+libvirt into DIR/libvirt-*; and a patch for Ganeti and one for Nova. DIR/lwpcore is the library of which QEMU's series
 for LWP names the commit. The file maintainers in a folder of Linux and QEMU says whom each patch is for."""
 
 import argparse
@@ -22,7 +22,7 @@ TAKES_BASE = True
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dir", type=Path, metavar="DIR", help="a new directory")
     parser.add_argument("--as", dest="author", default="", metavar="'NAME <EMAIL>'", help="from whom; who signs off")
-    parser.add_argument("--liblwp", default="", metavar="URL", help="where DIR/liblwp is published (that folder)")
+    parser.add_argument("--lwpcore", default="", metavar="URL", help="where DIR/lwpcore is published (that folder)")
 
 
 def main(args: argparse.Namespace) -> None:
@@ -30,11 +30,11 @@ def main(args: argparse.Namespace) -> None:
     if place.exists() and (not place.is_dir() or any(place.iterdir())):
         raise Died(f"{place}: is there and not empty: name a new directory")
     who = author(args.author)
-    if re.search(r"\s", args.liblwp):
-        raise Usage(f"export: --liblwp='{args.liblwp}' is no URL: it has white space")
+    if re.search(r"\s", args.lwpcore):
+        raise Usage(f"export: --lwpcore='{args.lwpcore}' is no URL: it has white space")
     make_dir(place)
     deps.ensure()
-    export(place, who, args.liblwp)
+    export(place, who, args.lwpcore)
 
 
 def export(place: Path, who: Author, url: str = "") -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""liblwp, which QEMU shares with KVM: a git repository of one commit, and the wrap by which Meson gets it."""
+"""lwpcore, which QEMU shares with KVM: a git repository of one commit, and the wrap by which Meson gets it."""
 
 import shutil
 from pathlib import Path
@@ -30,4 +30,4 @@ def write(place: Path, who: Author, log: IO[str]) -> str:
     place.mkdir(parents=True)
     for name, file in files().items():
         shutil.copy(file, place / name)
-    return Tree(place, who, log, "liblwp: The state machine of LWP", WHEN).git("rev-parse", "HEAD").strip()
+    return Tree(place, who, log, "lwpcore: The state machine of LWP", WHEN).git("rev-parse", "HEAD").strip()

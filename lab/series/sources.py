@@ -40,6 +40,6 @@ def decoders() -> list[Path]:
 
 def in_qemu(folder: Path) -> list[Path]:
     """The shared sources in a folder that QEMU compiles."""
-    build = (TOP / "qemu-patches/liblwp/meson.build").read_text(encoding="utf-8")
+    build = (TOP / "qemu-patches/lwpcore/meson.build").read_text(encoding="utf-8")
     found = [folder / name for name in re.findall(r"'(lwp_\w*\.c)'", build)]
     return [file for file in found if file.is_file()]
