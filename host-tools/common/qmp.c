@@ -162,8 +162,8 @@ static json_object *list_of(json_object *item)
 	return list;
 }
 
-/* stat - one statistic of KVM's, whose others are not of LWP and may be lists, or of QEMU's own */
-static void stat(size_t cpu, json_object *stat, bool kvm, FILE *to)
+/* write_stat - one statistic of KVM's, whose others are not of LWP and may be lists, or of QEMU's own */
+static void write_stat(size_t cpu, json_object *stat, bool kvm, FILE *to)
 {
 	const char *text = text_in(stat, "name");
 	json_object *value;
@@ -177,8 +177,8 @@ static void stat(size_t cpu, json_object *stat, bool kvm, FILE *to)
 	fprintf(to, " %" PRIu64 "\n", json_object_get_uint64(value));
 }
 
-/* stats - what has been counted for the CPU at a QOM @path, or, if that is NULL, for the machine */
-static int stats(struct qmp *q, size_t cpu, const char *path, bool kvm, FILE *to)
+/* write_stats - what has been counted for the CPU at a QOM @path, or, if that is NULL, for the machine */
+static int write_stats(struct qmp *q, size_t cpu, const char *path, bool kvm, FILE *to)
 {
 	json_object *arguments = json_object_new_object(), *provider = json_object_new_object();
 	json_object *answer, *list;
@@ -192,7 +192,7 @@ static int stats(struct qmp *q, size_t cpu, const char *path, bool kvm, FILE *to
 	for (size_t i = 0; i < items(answer); i++) {
 		json_object_object_get_ex(json_object_array_get_idx(answer, i), "stats", &list);
 		for (size_t j = 0; j < items(list); j++)
-			stat(cpu, json_object_array_get_idx(list, j), kvm, to);
+			write_stat(cpu, json_object_array_get_idx(list, j), kvm, to);
 	}
 	json_object_put(answer);
 	return answer ? 0 : -1;
@@ -217,10 +217,10 @@ int qmp_lwp_stats(struct qmp *q, FILE *to)
 	for (size_t i = 0; !status && i < items(cpus); i++) {
 		const char *path = text_in(json_object_array_get_idx(cpus, i), "qom-path");
 
-		status = stats(q, i, path, kvm, to);
+		status = write_stats(q, i, path, kvm, to);
 	}
 	if (!status && !kvm)
-		status = stats(q, 0, NULL, kvm, to);
+		status = write_stats(q, 0, NULL, kvm, to);
 	json_object_put(cpus);
 	return status;
 }
