@@ -21,7 +21,7 @@ def known(name: str) -> str:
 
 def skid(name: str) -> list[str]:
     """QEMU's options for interrupts that come as late as late() says, or are `adversarial`."""
-    return planted(known(name), name.startswith("adversarial"))
+    return planted(known(name), "adversarial=on" if name.startswith("adversarial") else "")
 
 
 def perf(row: str = EXACT) -> str:

@@ -44,6 +44,7 @@ class Machine:
     stats: Path | None = None
     kvm_amd: str = ""  # kvm-amd's parameters in the lab
     row: str = ""  # what is wrong with TCG's counters
+    counters: str = ""  # what else they are, as ipc=4
     runs: int = 0  # how often the command runs, if its statistics after each run are wanted, in STATS.1 ...
     passes: bool = False  # the first SIGINT or SIGTERM is for the command, which is lwprun
     frozen: count1.Count1 | None = None  # it is that machine, and nothing above describes it
@@ -83,6 +84,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--pmu-row", default="", metavar="ROW", help="what is wrong with TCG's counters, as late=9/9/9/9/9/9,rate=1000"
     )
+    parser.add_argument(
+        "--pmu-model", default="", metavar="WORDS", help="of TCG's counters: ipc=N (1 to 16), predictor=2bit, or both"
+    )
     parser.add_argument("--capsule", type=Path, metavar="FILE", help="what ./vlwp freeze has kept, on that machine")
     add_files(parser)
     parser.epilog = "The guest sees this machine's files as you can read them; what it writes is gone at the end."
@@ -116,8 +120,8 @@ def from_options(args: argparse.Namespace, checked: bool = True) -> Machine:
     """The guest that the user's options describe. What can be known to fail is refused here; checked: a program that is
     not there, too."""
     machine = Machine(args.accel, cpu=args.cpu or "", stats=args.stats, kvm_amd=args.kvm_amd, row=args.pmu_row)
-    machine.frozen = args.machine
-    settings = ("smp", "memory", "cpu", "kvm_amd", "pmu_row")
+    machine.frozen, machine.counters = args.machine, args.pmu_model
+    settings = ("smp", "memory", "cpu", "kvm_amd", "pmu_row", "pmu_model")
     fixed = [f"--{name.replace('_', '-')}" for name in settings if getattr(args, name)]
     fixed += ["--accel"] if args.accel != "tcg" else []
     if (args.machine or args.capsule) and fixed:
@@ -146,8 +150,9 @@ def from_options(args: argparse.Namespace, checked: bool = True) -> Machine:
         machine.in_lab = not kvm_has_lwp()
         if not machine.in_lab and not os.access("/dev/kvm", os.W_OK):
             raise Skip("--accel=kvm needs write access to /dev/kvm")
-    if machine.row and machine.accel != "tcg":
-        raise Usage("--pmu-row is for TCG's counters")
+    for option in ("pmu_row", "pmu_model"):
+        if getattr(args, option) and machine.accel != "tcg":
+            raise Usage(f"--{option.replace('_', '-')} is for TCG's counters")
     if machine.kvm_amd and not machine.in_lab:
         raise Usage("--kvm-amd is for the lab: use it with --accel=kvm where this machine's KVM has no LWP")
     return machine
@@ -197,7 +202,7 @@ def qemu_command(machine: Machine, run: Path, more: str = "") -> list[str]:
     cpu = model + (f",{machine.cpu}" if machine.cpu else "")
     own = ["-accel", accel, "-cpu", cpu, "-append", f"{kernel_args()} {more}".strip()]
     common = common_arguments(run, machine.smp, machine.memory, machine.kernel, machine.root, machine.initrd)
-    return [str(places.qemu()), *common, *own, *planted(machine.row)]
+    return [str(places.qemu()), *common, *own, *planted(machine.row, machine.counters)]
 
 
 def command_line(machine: Machine, run: Path, command: Sequence[str]) -> list[str]:

@@ -15,7 +15,6 @@
 #include "pmu/x86-pmu.h"
 
 #define INTEL_MAX_VERSION 5
-#define MAX_IPC 16
 
 /*
  * Leaf 0Ah of Intel's models.  Version 3 only adds AnyThread, of which there is
@@ -48,73 +47,26 @@ static const IntelModel intel_models[] = {
     { 0x1a, 0xff, 2, 4, X86_PMU_INTEL_FIXED, 48 }, /* Nehalem on, others */
 };
 
-typedef struct PMUNumber {
-    const char *name;
-    size_t offset;          /* of a uint8_t in X86PMUProps */
-    uint8_t min, max;
-    const char *text;
-} PMUNumber;
-
-static const PMUNumber pmu_numbers[] = {
-    { "pmu-version", offsetof(X86PMUProps, version), 0, INTEL_MAX_VERSION,
-      "version of Intel's performance monitoring (TCG), 0: the model's" },
-    { "pmu-ipc", offsetof(X86PMUProps, ipc), 1, MAX_IPC,
-      "instructions in a cycle of the counters (TCG)" },
-};
-
-static uint8_t *pmu_number_at(Object *obj, const PMUNumber *n)
+static void pmu_get_version(Object *obj, Visitor *v, const char *name,
+                            void *opaque, Error **errp)
 {
-    return (uint8_t *)&X86_CPU(obj)->tcg_pmu_props + n->offset;
+    visit_type_uint8(v, name, &X86_CPU(obj)->tcg_pmu_props.version, errp);
 }
 
-static void pmu_get_number(Object *obj, Visitor *v, const char *name,
-                           void *opaque, Error **errp)
+static void pmu_set_version(Object *obj, Visitor *v, const char *name,
+                            void *opaque, Error **errp)
 {
-    const PMUNumber *n = opaque;
-    uint8_t value = MAX(*pmu_number_at(obj, n), n->min);
-
-    visit_type_uint8(v, name, &value, errp);
-}
-
-static void pmu_set_number(Object *obj, Visitor *v, const char *name,
-                           void *opaque, Error **errp)
-{
-    const PMUNumber *n = opaque;
     uint8_t value;
 
     if (!x86_cnt_settable(obj, name, errp) ||
         !visit_type_uint8(v, name, &value, errp)) {
         return;
     }
-    if (value < n->min || value > n->max) {
-        error_setg(errp, n->min ? "%s is 1 to %d" : "%s is at most %d", name,
-                   n->max);
+    if (value > INTEL_MAX_VERSION) {
+        error_setg(errp, "pmu-version is at most %d", INTEL_MAX_VERSION);
         return;
     }
-    *pmu_number_at(obj, n) = value;
-}
-
-static const char *const pmu_predictors[] = { "perfect", "2bit" };
-
-static char *pmu_get_predictor(Object *obj, Error **errp)
-{
-    return g_strdup(pmu_predictors[X86_CPU(obj)->tcg_pmu_props.predicts]);
-}
-
-static void pmu_set_predictor(Object *obj, const char *value, Error **errp)
-{
-    int i;
-
-    if (!x86_cnt_settable(obj, "pmu-predictor", errp)) {
-        return;
-    }
-    for (i = 0; i < ARRAY_SIZE(pmu_predictors); i++) {
-        if (g_str_equal(value, pmu_predictors[i])) {
-            X86_CPU(obj)->tcg_pmu_props.predicts = i;
-            return;
-        }
-    }
-    error_setg(errp, "pmu-predictor is perfect or 2bit, not '%s'", value);
+    X86_CPU(obj)->tcg_pmu_props.version = value;
 }
 
 static bool pmu_get_counting(Object *obj, Error **errp)
@@ -136,25 +88,15 @@ static void pmu_set_ibs_cache(Object *obj, bool value, Error **errp)
 
 void x86_pmu_class_init(ObjectClass *oc)
 {
-    int i;
-
     object_class_property_add_bool(oc, "x-pmu-counting", pmu_get_counting,
                                    NULL);
     object_class_property_set_description(oc, "x-pmu-counting",
                                           "a counter counts, for tests");
-
-    for (i = 0; i < ARRAY_SIZE(pmu_numbers); i++) {
-        const PMUNumber *n = &pmu_numbers[i];
-
-        object_class_property_add(oc, n->name, "uint8", pmu_get_number,
-                                  pmu_set_number, NULL, (void *)n);
-        object_class_property_set_description(oc, n->name, n->text);
-    }
-    object_class_property_add_str(oc, "pmu-predictor", pmu_get_predictor,
-                                  pmu_set_predictor);
-    object_class_property_set_description(oc, "pmu-predictor", "how branches "
-                                          "are predicted for the counters "
-                                          "(TCG): perfect, 2bit");
+    object_class_property_add(oc, "pmu-version", "uint8", pmu_get_version,
+                              pmu_set_version, NULL, NULL);
+    object_class_property_set_description(oc, "pmu-version", "version of "
+                                          "Intel's performance monitoring "
+                                          "(TCG), 0: the model's");
     object_class_property_add_bool(oc, "ibs-cache", pmu_get_ibs_cache,
                                    pmu_set_ibs_cache);
     object_class_property_set_description(oc, "ibs-cache", "IBS and counters "
@@ -263,24 +205,6 @@ bool x86_pmu_expand_features(X86CPU *cpu, Error **errp)
     return true;
 }
 
-/* A setting that has been given, and that these counters do not have. */
-static const char *pmu_idle_setting(X86CPU *cpu)
-{
-    const X86PMUProps *p = &cpu->tcg_pmu_props;
-    bool none = !tcg_enabled() || !pmu_wanted(cpu);
-
-    if (none && p->ipc > 1) {
-        return "pmu-ipc";
-    }
-    if (p->predicts && none) {
-        return "pmu-predictor=2bit";
-    }
-    if (p->version && (none || IS_AMD_CPU(&cpu->env))) {
-        return "pmu-version";
-    }
-    return NULL;
-}
-
 static bool pmu_check_ibs_cache(X86CPU *cpu, Error **errp)
 {
     const X86PMUProps *p = &cpu->tcg_pmu_props;
@@ -299,16 +223,12 @@ static bool pmu_check_ibs_cache(X86CPU *cpu, Error **errp)
 
 bool x86_pmu_check(X86CPU *cpu, Error **errp)
 {
-    const char *idle = pmu_idle_setting(cpu);
-
-    if (idle) {
-        error_setg(errp, "%s: this CPU has no such counters of TCG; leave it "
-                   "out, or take accel=tcg, pmu=on, and a CPU model and a "
-                   "machine type that have them", idle);
+    if (cpu->tcg_pmu_props.version &&
+        (!tcg_enabled() || !pmu_wanted(cpu) || IS_AMD_CPU(&cpu->env))) {
+        error_setg(errp, "pmu-version: this CPU has no such counters of TCG; "
+                   "leave it out, or take accel=tcg, pmu=on, and a CPU model "
+                   "and a machine type that have them");
         return false;
-    }
-    if (!cpu->tcg_pmu_props.ipc) {
-        cpu->tcg_pmu_props.ipc = 1;
     }
     return pmu_check_ibs_cache(cpu, errp);
 }
@@ -349,7 +269,8 @@ void x86_pmu_realize(X86CPU *cpu)
         pmu->counters = X86_PMU_AMD_COUNTERS + 1; /* IRPERF */
         pmu->mask = MAKE_64BIT_MASK(0, 48);
     }
-    pmu->predicts = cpu->tcg_pmu_props.predicts;
+    pmu->ipc = x86_pmu_ipc();
+    pmu->predicts = x86_pmu_predicts();
     if (cpu->tcg_pmu_props.ibs_cache) {
         pmu->cache = x86_cache_new(cpu->tcg_pmu_props.ibs_geometry);
     }
@@ -548,7 +469,7 @@ static int pmu_cycle_post_load(void *opaque, int version_id)
     if (!pmu) {
         return -EINVAL;
     }
-    pmu->phase %= MAX(cpu->tcg_pmu_props.ipc, 1);
+    pmu->phase %= pmu->ipc;
     return x86_pmu_post_load(opaque, version_id);
 }
 

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * x-x86-pmu-row: what is wrong with the counters, as a row (pmc_row.h).  TCG
- * counts too much where the row says so, and interrupts so late; all draws are
- * the same in each run.  A cycle of `late' is one of the counters (pmu-ipc);
- * rate, btf and freeze change nothing.
+ * x-x86-pmu-row: a processor for the counters.  What is wrong with them is a
+ * row (pmc_row.h): TCG counts too much where it says so, and interrupts so
+ * late; all draws are the same in each run.  rate, btf and freeze change
+ * nothing.  ipc is how many instructions are a cycle of the counters and of
+ * `late', predictor how branches are predicted.
  */
 #include "qemu/osdep.h"
 #include "qemu/rcu.h"
 #include "qapi/error.h"
+#include "qapi/qapi-types-qom.h"
+#include "qapi/visitor.h"
 #include "qom/object_interfaces.h"
 #include "cpu.h"
 #include "count/qemu-compat.h"
@@ -15,6 +18,8 @@
 
 #define TYPE_X86_PMU_ROW "x-x86-pmu-row"
 OBJECT_DECLARE_SIMPLE_TYPE(X86PMURow, X86_PMU_ROW)
+
+#define MAX_IPC 16
 
 /* What vCPUs read while it is set. */
 typedef struct PMUFacts {
@@ -27,6 +32,8 @@ struct X86PMURow {
     Object parent;
     struct pmc_row row;
     bool adversarial;
+    uint8_t ipc;
+    X86PmuPredictor predictor;
 };
 
 static X86PMURow *the_row;
@@ -37,6 +44,16 @@ static const uint32_t shares[PMC_LATES] = {
     [PMC_MEDIAN] = 500000, [PMC_P99] = 990000, [PMC_P999] = 999000,
     [PMC_P9999] = 999900, [PMC_MAX] = 1000000,
 };
+
+uint32_t x86_pmu_ipc(void)
+{
+    return the_row ? the_row->ipc : 1;
+}
+
+bool x86_pmu_predicts(void)
+{
+    return the_row && the_row->predictor == X86_PMU_PREDICTOR_2BIT;
+}
 
 /* xorshift64*, by Marsaglia and Vigna */
 uint32_t x86_pmu_random(uint64_t *seed, uint32_t below)
@@ -83,7 +100,7 @@ static uint64_t pmu_adversarial(X86PMU *pmu, const uint32_t *late)
     }
 }
 
-uint64_t x86_pmu_next_skid(X86PMU *pmu, uint32_t ipc)
+uint64_t x86_pmu_next_skid(X86PMU *pmu)
 {
     const PMUFacts *f;
     uint64_t cycles;
@@ -101,7 +118,7 @@ uint64_t x86_pmu_next_skid(X86PMU *pmu, uint32_t ipc)
         cycles = pmu_draw(pmu, f->row.late);
     }
     pmu->skid_number++;
-    return cycles == UINT64_MAX ? cycles : cycles * ipc;
+    return cycles == UINT64_MAX ? cycles : cycles * pmu->ipc;
 }
 
 bool x86_pmu_excess(X86PMU *pmu, enum pmc_place place,
@@ -192,14 +209,72 @@ static void pmu_row_set_adversarial(Object *obj, bool value, Error **errp)
     pmu_row_changed(X86_PMU_ROW(obj));
 }
 
+/* Can it still be set?  CPUs look at it once. */
+static bool pmu_row_settable(X86PMURow *r, const char *name, Error **errp)
+{
+    if (the_row == r) {
+        error_setg(errp, "%s is for CPUs that are not there yet", name);
+    }
+    return the_row != r;
+}
+
+static void pmu_row_get_ipc(Object *obj, Visitor *v, const char *name,
+                            void *opaque, Error **errp)
+{
+    visit_type_uint8(v, name, &X86_PMU_ROW(obj)->ipc, errp);
+}
+
+static void pmu_row_set_ipc(Object *obj, Visitor *v, const char *name,
+                            void *opaque, Error **errp)
+{
+    X86PMURow *r = X86_PMU_ROW(obj);
+    uint8_t value;
+
+    if (!pmu_row_settable(r, name, errp) ||
+        !visit_type_uint8(v, name, &value, errp)) {
+        return;
+    }
+    if (!value || value > MAX_IPC) {
+        error_setg(errp, "ipc is 1 to %d", MAX_IPC);
+        return;
+    }
+    r->ipc = value;
+}
+
+static int pmu_row_get_predictor(Object *obj, Error **errp)
+{
+    return X86_PMU_ROW(obj)->predictor;
+}
+
+static void pmu_row_set_predictor(Object *obj, int value, Error **errp)
+{
+    X86PMURow *r = X86_PMU_ROW(obj);
+
+    if (pmu_row_settable(r, "predictor", errp)) {
+        r->predictor = value;
+    }
+}
+
 static void pmu_row_complete(UserCreatable *uc, Error **errp)
 {
+    X86PMURow *r = X86_PMU_ROW(uc);
+
     if (the_row) {
         error_setg(errp, "there is one " TYPE_X86_PMU_ROW " already");
         return;
     }
-    the_row = X86_PMU_ROW(uc);
+    if (first_cpu && (r->ipc > 1 || r->predictor != X86_PMU_PREDICTOR_PERFECT)) {
+        error_setg(errp, "ipc and predictor are for CPUs that are not there "
+                   "yet: give " TYPE_X86_PMU_ROW " on the command line");
+        return;
+    }
+    the_row = r;
     pmu_row_publish(the_row);
+}
+
+static void pmu_row_init(Object *obj)
+{
+    X86_PMU_ROW(obj)->ipc = 1;
 }
 
 static void pmu_row_finalize(Object *obj)
@@ -218,6 +293,12 @@ static void pmu_row_class_init(ObjectClass *oc, X86ClassData *data)
     object_class_property_add_str(oc, "row", pmu_row_get, pmu_row_set);
     object_class_property_add_bool(oc, "adversarial", pmu_row_get_adversarial,
                                    pmu_row_set_adversarial);
+    object_class_property_add(oc, "ipc", "uint8", pmu_row_get_ipc,
+                              pmu_row_set_ipc, NULL, NULL);
+    object_class_property_add_enum(oc, "predictor", "X86PmuPredictor",
+                                   &X86PmuPredictor_lookup,
+                                   pmu_row_get_predictor,
+                                   pmu_row_set_predictor);
 }
 
 static const TypeInfo pmu_row_types[] = {
@@ -225,6 +306,7 @@ static const TypeInfo pmu_row_types[] = {
         .name = TYPE_X86_PMU_ROW,
         .parent = TYPE_OBJECT,
         .instance_size = sizeof(X86PMURow),
+        .instance_init = pmu_row_init,
         .instance_finalize = pmu_row_finalize,
         .class_init = pmu_row_class_init,
         .interfaces = (InterfaceInfo[]) {

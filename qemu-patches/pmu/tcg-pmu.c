@@ -127,13 +127,13 @@ static int64_t pmu_begun(int64_t insns, int64_t ipc)
 }
 
 /*
- * A cycle counts when it begins, and takes pmu-ipc instructions.  RDPMC, WRMSR
+ * A cycle counts when it begins, and takes pmu->ipc instructions.  RDPMC, WRMSR
  * and a change of the mode end it sooner, so that the numbers do not depend on
  * what came before.
  */
-static void pmu_set_cycles(CPUX86State *env, X86PMU *pmu, PMUEvents *e)
+static void pmu_set_cycles(X86PMU *pmu, PMUEvents *e)
 {
-    int64_t ipc = env_archcpu(env)->tcg_pmu_props.ipc;
+    int64_t ipc = pmu->ipc;
     int64_t end = pmu->phase + e->insns;
 
     e->cycles = pmu_begun(end, ipc) - pmu_begun(pmu->phase, ipc);
@@ -141,9 +141,9 @@ static void pmu_set_cycles(CPUX86State *env, X86PMU *pmu, PMUEvents *e)
 }
 
 /* Instructions to the beginning of the cycle after so many. */
-static uint64_t pmu_insns_to(CPUX86State *env, X86PMU *pmu, uint64_t cycles)
+static uint64_t pmu_insns_to(const X86PMU *pmu, uint64_t cycles)
 {
-    uint32_t ipc = env_archcpu(env)->tcg_pmu_props.ipc;
+    uint32_t ipc = pmu->ipc;
 
     if (cycles == NEVER) {
         return NEVER;
@@ -165,8 +165,7 @@ static void pmu_overflow(CPUX86State *env, X86PMU *pmu, int n)
     if (!pmu->counter[n].interrupts || pmu->skid_left) {
         return;
     }
-    pmu->skid_left = x86_pmu_next_skid(pmu,
-                                       env_archcpu(env)->tcg_pmu_props.ipc);
+    pmu->skid_left = x86_pmu_next_skid(pmu);
     if (!pmu->skid_left && !pmu->held) {
         pmu_deliver(env);
     }
@@ -209,7 +208,7 @@ static void pmu_happened(CPUX86State *env, PMUEvents *e, bool user)
     int n;
 
     pmu_pass(env, pmu, e->insns);
-    pmu_set_cycles(env, pmu, e);
+    pmu_set_cycles(pmu, e);
     x86_ibs_count(pmu, e->insns, e->cycles);
     for (n = 0; n < pmu->counters; n++) {
         const X86PMUCounter *c = &pmu->counter[n];
@@ -397,7 +396,7 @@ static uint32_t pmu_sample(CPUX86State *env, X86PMU *pmu, uint64_t *insns)
         flags |= X86_CNT_WANTS_COUNT;
         flags |= pmu->cache ? X86_CNT_WANTS_ALL_LOADS : 0;
         if (left) {
-            left = cycles ? pmu_insns_to(env, pmu, left) : left;
+            left = cycles ? pmu_insns_to(pmu, left) : left;
             *insns = MIN(*insns, left);
         } else {
             flags |= X86_CNT_WANTS_STEP | X86_CNT_WANTS_NOTES;
@@ -435,7 +434,7 @@ static uint32_t pmu_wants(CPUX86State *env, uint64_t *insns,
         }
         switch (c->event) {
         case X86_PMU_EVENT_CYCLES:
-            left = pmu_insns_to(env, pmu, left);
+            left = pmu_insns_to(pmu, left);
             *insns = MIN(*insns, left);
             flags |= X86_CNT_WANTS_COUNT;
             break;
@@ -445,7 +444,7 @@ static uint32_t pmu_wants(CPUX86State *env, uint64_t *insns,
             break;
         case X86_PMU_EVENT_REFERENCE:
             left = DIV_ROUND_UP(left, X86_CNT_REF_PER_CYC);
-            left = pmu_insns_to(env, pmu, left);
+            left = pmu_insns_to(pmu, left);
             *insns = MIN(*insns, left);
             flags |= X86_CNT_WANTS_COUNT;
             break;

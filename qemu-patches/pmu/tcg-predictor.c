@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A branch predictor for the event of mispredicted branches: pmu-predictor=2bit.
+ * A branch predictor for the event of mispredicted branches: predictor=2bit.
  *
  * A conditional branch has a counter of two bits, by its address modulo the
  * size of the table: 0 and 1 predict that it is not taken.  A jump or call by

@@ -21,14 +21,12 @@
 
 typedef struct X86PMUProps {
     uint8_t version;          /* of Intel's, 0: that of the CPU model */
-    uint8_t ipc;              /* instructions in a cycle, at least 1 */
-    bool predicts;            /* by a simple predictor, else perfectly */
     bool ibs_cache;           /* IBS has a model of the data caches */
     struct x86_cache_geometry *ibs_geometry; /* NULL: x86_cache_epyc */
     bool offered;             /* false: the machine type is older than they */
 } X86PMUProps;
 
-/* The events that have a model.  A cycle is pmu-ipc instructions. */
+/* The events that have a model.  A cycle is X86PMU's ipc instructions. */
 typedef enum X86PMUEvent {
     X86_PMU_EVENT_NONE,        /* no model: never happens */
     X86_PMU_EVENT_CYCLES,
@@ -42,7 +40,7 @@ typedef enum X86PMUEvent {
     X86_PMU_EVENT_FAR_INSNS,
     X86_PMU_EVENT_TAKEN_NEAR,
     X86_PMU_EVENT_TAKEN_CONDITIONAL,
-    X86_PMU_EVENT_MISPREDICTED, /* near, by pmu-predictor */
+    X86_PMU_EVENT_MISPREDICTED, /* near, if it predicts */
     X86_PMU_EVENT_ACCESSES,    /* instructions: X86_PMU_LOADS ... */
     X86_PMU_EVENT_INTERRUPTS,  /* NMIs included */
     X86_PMU_EVENT_SMIS,
@@ -190,6 +188,7 @@ struct X86PMU {
     uint64_t mask;            /* the bits of a counter */
     int version;              /* of Intel's, 0: AMD's */
     int fixed;                /* how many of Intel's are fixed */
+    uint32_t ipc;             /* instructions in a cycle, at least 1 */
     bool predicts;            /* by the simple predictor */
     struct x86_cache *cache;  /* of IBS and the counters: ibs-cache, or NULL */
 
@@ -221,7 +220,7 @@ struct X86PMU {
     uint64_t skid_seed;
     uint32_t skid_number;     /* overflows so far */
 
-    uint32_t phase;           /* instructions of the cycle, below pmu-ipc */
+    uint32_t phase;           /* instructions of the cycle, below ipc */
     uint32_t asserted;        /* counters with edge: the events are going on */
 
     struct {} end_reset_fields;
@@ -284,11 +283,12 @@ extern const VMStateDescription vmstate_x86_pmu_cycle;
 
 /* pmu-row.c */
 
-/*
- * Instructions from an overflow to its interrupt, of which `ipc' are a cycle;
- * UINT64_MAX: it never comes.
- */
-uint64_t x86_pmu_next_skid(X86PMU *pmu, uint32_t ipc);
+/* Instructions in a cycle of new CPUs. */
+uint32_t x86_pmu_ipc(void);
+/* Are branches of new CPUs ever predicted wrongly? */
+bool x86_pmu_predicts(void);
+/* Instructions from an overflow to its interrupt, UINT64_MAX: it never comes. */
+uint64_t x86_pmu_next_skid(X86PMU *pmu);
 /* Counts too many at a place.  False: none. */
 bool x86_pmu_excess(X86PMU *pmu, enum pmc_place place,
                     uint32_t excess[PMC_EVENTS]);

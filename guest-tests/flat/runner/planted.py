@@ -13,7 +13,8 @@ def late(text: str) -> str:
     return f"late={'/'.join(str(by // int(divisor or 1)) for by in cycles)},rate=1000"
 
 
-def planted(row: str, adversarial: bool = False) -> list[str]:
-    """QEMU's options that plant a row."""
-    text = row.replace(",", ",,")
-    return ["-object", f"x-x86-pmu-row,id=pmu-row,row={text}{',adversarial=on' if adversarial else ''}"] if row else []
+def planted(row: str, more: str = "") -> list[str]:
+    """QEMU's options that plant a row, and more properties of its object, as `ipc=4,predictor=2bit`."""
+    text = [f"row={row.replace(',', ',,')}"] if row else []
+    words = ",".join(["x-x86-pmu-row,id=pmu-row", *text, *([more] if more else [])])
+    return ["-object", words] if row or more else []

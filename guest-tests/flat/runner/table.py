@@ -61,7 +61,7 @@ class Row:
     hold: bool = False  # accesses of the guest are held: kernel/hold.h
     needs: str = ""  # of the accelerator
     row: str = ""  # planted in the counters (planted.py)
-    adversarial: bool = False
+    counters: str = ""  # more properties of that object
     # The suite without the lab (manifest.py):
     absence: bool = False  # it is about processors without LWP
     asks: str = "event-2"  # of LWP's leaf
@@ -87,7 +87,7 @@ class Row:
             *("-cpu", cpu, "-smp", str(self.cpus), "-m", "64", "-nodefaults", "-no-user-config", "-display", "none"),
             *("-serial", "stdio", "-device", "isa-debug-exit,iobase=0xf4,iosize=4"),
             *("-kernel", str(image), "-append", self.words(more)),
-            *planted(self.row, self.adversarial),
+            *planted(self.row, self.counters),
             *(("-L", str(firmware)) if firmware else ()),
             *(() if self.resets else ("-no-reboot",)),
             *(("-object", "memory-backend-memfd,id=ram,size=64M") if self.hold else ()),
@@ -220,17 +220,17 @@ ROWS = (
     Row("pmu_skid_zen2", PMU, "min=800 max=5043", test="pmu_skid", row=late("zen2"), needs="tcg", lab=OF_SETTING),
     Row("pmu_skid_zen3", PMU, "min=1202 max=86738", test="pmu_skid", row=late("zen3"), needs="tcg", lab=OF_SETTING),
     # A cycle is four instructions.
-    Row("pmu_skid_ipc", f"{PMU},pmu-ipc=4", "min=300 max=21684", test="pmu_skid", row=late("zen3/16"), needs="tcg",
+    Row("pmu_skid_ipc", PMU, "min=300 max=21684", test="pmu_skid", row=late("zen3/16"), counters="ipc=4", needs="tcg",
         lab=OF_SETTING),
-    Row("pmu_skid_adversarial", PMU, test="pmu_skid", row=late("zen3"), adversarial=True, needs="tcg", lab=OF_SETTING),
+    Row("pmu_skid_adversarial", PMU, test="pmu_skid", row=late("zen3"), counters="adversarial=on", needs="tcg", lab=OF_SETTING),
     Row("pmu_lost", PMU, "lost=4", test="pmu_skid", row=f"{late('0')},lost=4", needs="tcg", lab=OF_SETTING),
     Row("pmu_svm", f"{PMU},+svm", needs="tcg"),
     Row("pmu_row", f"{PMU},+svm,+npt", row=PLACES, needs="tcg", lab=OF_SETTING),
     Row("pmu_smi", f"{LWP},{PMU}", test="smm", needs="tcg", lab=OF_MACHINE),
     Row("pmu_events", PMU, needs="tcg"),
     Row("pmu_events_15h", PMU, "family=15h", test="pmu_events", model="Opteron_G5", needs="tcg", lab=OF_SETTING),
-    Row("pmu_events_ipc", f"{PMU},pmu-ipc=4", "ipc=4", test="pmu_events", needs="tcg", lab=OF_SETTING),
-    Row("pmu_predictor", f"{PMU},pmu-predictor=2bit", needs="tcg", lab=OF_SETTING),
+    Row("pmu_events_ipc", PMU, "ipc=4", test="pmu_events", counters="ipc=4", needs="tcg", lab=OF_SETTING),
+    Row("pmu_predictor", PMU, counters="predictor=2bit", needs="tcg", lab=OF_SETTING),
     Row("pmu_irperf", f"{PMU},+irperf", needs="tcg"),
     Row("pmu_lbr", LBR, needs="tcg"),
     Row("pmu_lbr_stepped", LBR, "edge=1", test="pmu_lbr", needs="tcg"),
@@ -259,7 +259,7 @@ ROWS = (
     Row("pmu_intel_count", PMU_INTEL, model="Skylake-Client", needs="tcg", lab=OF_QEMU),
     Row("pmu_intel_count_v1", f"{PMU_INTEL},pmu-version=1", test="pmu_intel_count", model="Nehalem", needs="tcg",
         lab=OF_QEMU),
-    Row("pmu_intel_count_v5", f"{PMU_INTEL},pmu-predictor=2bit", "predictor=2bit", test="pmu_intel_count",
+    Row("pmu_intel_count_v5", PMU_INTEL, "predictor=2bit", test="pmu_intel_count", counters="predictor=2bit",
         model="SapphireRapids", needs="tcg", lab=OF_QEMU),
     Row("pmu_intel_overflow", PMU_INTEL, model="Skylake-Client", needs="tcg", lab=OF_QEMU),
     Row("pmu_intel_overflow_v1", f"{PMU_INTEL},pmu-version=1", test="pmu_intel_overflow", model="Nehalem",

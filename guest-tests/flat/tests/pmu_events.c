@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * AMD's counters: the events of a known measurement (ops, dispatched ops, instructions, cycles, interrupts, SMIs),
- * edge detection, and cycles of several instructions (ipc=N on the command line, as pmu-ipc).
+ * edge detection, and cycles of several instructions (ipc=N on the command line, as x-x86-pmu-row's).
  */
 #include "apic.h"
 #include "lwp_fixture.h"

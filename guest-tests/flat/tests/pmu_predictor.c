@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Mispredicted branches (C3h) with pmu-predictor=2bit: a counter of two bits for each conditional branch, which begins
+ * Mispredicted branches (C3h) with predictor=2bit: a counter of two bits for each conditional branch, which begins
  * at 0 (not taken); the last target of each branch by address; nothing else is mispredicted. What a code learns stays.
  */
 #include "apic.h"

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from lab.common.rows import planted
 from lab.testing.suite import PASSED
 from lab.tests.conftest import Start
 from lab.tests.disk import Disk
@@ -89,6 +90,7 @@ def begin(vm: Start, tmp_path: Path) -> Begin:
 INIT_POINTS = (
     "ini_start", "smp_init_others", "smp_start", "ini_query", "ini_spin", "smp_init_others", "smp_start", "ini_query",
 )
+PREDICTED = "test=pmu_predictor cpus=1"
 
 
 def tag(point: int) -> str:
@@ -101,8 +103,7 @@ def tag(point: int) -> str:
     pytest.param(OS, "test=init cpus=2 context=os", INIT_POINTS, 99, id="os-init"),
     pytest.param(LWP, "test=cpu_unplug cpus=2", ("cup_start", "cup_spin", "lwp_touch", "cup_store"), 2, id="unplug"),
     pytest.param(COUNTERS, "test=pmu_lbr cpus=1", ("lbr_back", "lbr_jcc", "lbr_f", "lbr_ud"), 99, id="lbr"),
-    pytest.param(f"{COUNTERS},pmu-predictor=2bit", "test=pmu_predictor cpus=1",
-                 ("prd_same", "prd_targets", "prd_top"), 99, id="predictor"),
+    pytest.param(COUNTERS, PREDICTED, ("prd_same", "prd_targets", "prd_top"), 99, id="predictor"),
     pytest.param(COUNTERS, "test=pmu_ibs cpus=1", ("ibs_3", "ibs_8", "ibs_fill"), 99, id="ibs"),
     # A walk through new lines: what the process has loaded after the snapshot misses again after loadvm.
     pytest.param(CACHES, "test=dcache cpus=1", ("dc_stride_1",) * 4, 99, id="dcache"),
@@ -110,8 +111,10 @@ def tag(point: int) -> str:
 def test_snapshot(begin: Begin, cpu: str, append: str, points: tuple[str, ...], gone: int) -> None:
     """A flat test is saved at each point, continues to the next, goes back, and passes; a fresh process that loads it
     there passes. gone: from this point on the second CPU is not there."""
+    more = planted("", "predictor=2bit") if append == PREDICTED else []
+
     def start(point: int) -> Snapshots:
-        return begin(cpu, *flat(append, "-smp", "2" if point < gone else "1,maxcpus=2"))
+        return begin(cpu, *more, *flat(append, "-smp", "2" if point < gone else "1,maxcpus=2"))
 
     it = start(0)
     for point, symbol in enumerate(points):

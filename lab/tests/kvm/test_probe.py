@@ -97,9 +97,9 @@ def door(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("draws", [2, pytest.param(200, marks=pytest.mark.soak)])
 def test_planted(in_l1: InL1, door: Path, seed: int, tell: Tell, draws: int) -> None:
     """The probe finds each planted number within one, or says that it does not know it."""
-    devices = ["-object", "x-x86-pmu-row,id=row,row=insns.rep=0", "-qmp", f"unix:{door},server=on,wait=off"]
     ipc = random.Random(seed).randint(1, 4)
-    lab = replace(LAB, cpu=f"EPYC,pmu=on,perfctr-core=on,pmu-ipc={ipc}", devices=devices)
+    devices = ["-object", f"x-x86-pmu-row,id=row,ipc={ipc}", "-qmp", f"unix:{door},server=on,wait=off"]
+    lab = replace(LAB, cpu="EPYC,pmu=on,perfctr-core=on", devices=devices)
     assert in_l1(lab, ["true"]).status == 0
     for number in range(seed, seed + draws):
         planted = drawn(number, ipc)

@@ -73,5 +73,6 @@ def test_measurement() -> None:
 
     The differences between the most frequent values are those of the measurement."""
     options = [f"--event={','.join(SIX)}", "--flush", "--runs=4096"]
-    rows = [line.split() for line in good([VLWP, "shell", f"{CPU},pmu-ipc=4", "--", PMCBENCH, *options]).splitlines()]
+    text = good([VLWP, "shell", CPU, "--pmu-model=ipc=4", "--", PMCBENCH, *options])
+    rows = [line.split() for line in text.splitlines()]
     assert {row[0]: int(row[8]) for row in rows if len(row) == 10 and row[0] in SIX} == SIX

@@ -59,9 +59,7 @@ static void test_refused(void)
 
     assert_refused(qts, "{ 'pmu': true, 'perfmon-v2': true }",
                    "perfmon-v2=on needs perfctr-core=on");
-    assert_refused(qts, "{ 'pmu-ipc': 0 }", "pmu-ipc is 1 to 16");
-    assert_refused(qts, "{ 'pmu-predictor': 'best' }",
-                   "pmu-predictor is perfect or 2bit, not 'best'");
+    assert_refused(qts, "{ 'pmu-version': 6 }", "pmu-version is at most 5");
     qtest_quit(qts);
 }
 
