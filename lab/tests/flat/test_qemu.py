@@ -101,7 +101,7 @@ def test_row_changes(vm: Start) -> None:
 
 def test_late_counters(vm: Start) -> None:
     """What CPUs look at when they are created is refused after that."""
-    it, late = vm(PMU, STOPPED), {"ipc": 2, "predictor": "2bit"}
+    it, given = vm(PMU, STOPPED), {"ipc": 2, "predictor": "2bit"}
     row: dict[str, object] = {"qom-type": "x-x86-pmu-row", "id": "row"}
     for name, value in given.items():
         with pytest.raises(Refused, match="ipc and predictor are for CPUs that are not there yet"):
