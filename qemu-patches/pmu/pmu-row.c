@@ -263,7 +263,8 @@ static void pmu_row_complete(UserCreatable *uc, Error **errp)
         error_setg(errp, "there is one " TYPE_X86_PMU_ROW " already");
         return;
     }
-    if (first_cpu && (r->ipc > 1 || r->predictor != X86_PMU_PREDICTOR_PERFECT)) {
+    if (first_cpu && (r->ipc > 1 ||
+                      r->predictor != X86_PMU_PREDICTOR_PERFECT)) {
         error_setg(errp, "ipc and predictor are for CPUs that are not there "
                    "yet: give " TYPE_X86_PMU_ROW " on the command line");
         return;

@@ -222,7 +222,8 @@ ROWS = (
     # A cycle is four instructions.
     Row("pmu_skid_ipc", PMU, "min=300 max=21684", test="pmu_skid", row=late("zen3/16"), counters="ipc=4", needs="tcg",
         lab=OF_SETTING),
-    Row("pmu_skid_adversarial", PMU, test="pmu_skid", row=late("zen3"), counters="adversarial=on", needs="tcg", lab=OF_SETTING),
+    Row("pmu_skid_adversarial", PMU, test="pmu_skid", row=late("zen3"), counters="adversarial=on",
+        needs="tcg", lab=OF_SETTING),
     Row("pmu_lost", PMU, "lost=4", test="pmu_skid", row=f"{late('0')},lost=4", needs="tcg", lab=OF_SETTING),
     Row("pmu_svm", f"{PMU},+svm", needs="tcg"),
     Row("pmu_row", f"{PMU},+svm,+npt", row=PLACES, needs="tcg", lab=OF_SETTING),

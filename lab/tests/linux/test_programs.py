@@ -193,8 +193,8 @@ def test_generic(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: str, cp
     emulator.chmod(0o755)
     monkeypatch.setenv("VLWP_QEMU", str(emulator))
     script = "for e; do perf stat -x, -e $e:u ls /usr 2>&1 >/dev/null; done"
-    predictor = ["--pmu-model=predictor=2bit"] if cpu == MODELS else []
-    out = run([VLWP, "shell", f"--model={model}", f"--cpu={cpu}", *predictor, "--", "/bin/sh", "-c", script, "sh", *EVENTS]).out
+    options = [f"--model={model}", f"--cpu={cpu}", *(["--pmu-model=predictor=2bit"] if cpu == MODELS else [])]
+    out = run([VLWP, "shell", *options, "--", "/bin/sh", "-c", script, "sh", *EVENTS]).out
     said = re.findall(r"no model of event .(\w\w)h, unit mask (\w\w)h", log.read_text(encoding="utf-8"))
     assert sorted(mask + event for event, mask in said) == sorted(set(zeros.split())), out
     assert out.count("instructions:u") == 1 and len(re.findall("^0,,", out, re.MULTILINE)) == len(zeros.split()), out
