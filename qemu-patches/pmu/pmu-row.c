@@ -3,8 +3,8 @@
  * x-x86-pmu-row: a processor for the counters.  What is wrong with them is a
  * row (pmc_row.h): TCG counts too much where it says so, and interrupts so
  * late; all draws are the same in each run.  rate, btf and freeze change
- * nothing.  ipc is how many instructions are a cycle of the counters and of
- * `late', predictor how branches are predicted.
+ * nothing.  CPUs that are created from then on have so many instructions (ipc)
+ * in a cycle of the counters and of `late', and a predictor of branches.
  */
 #include "qemu/osdep.h"
 #include "qemu/rcu.h"
@@ -209,15 +209,6 @@ static void pmu_row_set_adversarial(Object *obj, bool value, Error **errp)
     pmu_row_changed(X86_PMU_ROW(obj));
 }
 
-/* Can it still be set?  CPUs look at it once. */
-static bool pmu_row_settable(X86PMURow *r, const char *name, Error **errp)
-{
-    if (the_row == r) {
-        error_setg(errp, "%s is for CPUs that are not there yet", name);
-    }
-    return the_row != r;
-}
-
 static void pmu_row_get_ipc(Object *obj, Visitor *v, const char *name,
                             void *opaque, Error **errp)
 {
@@ -227,18 +218,16 @@ static void pmu_row_get_ipc(Object *obj, Visitor *v, const char *name,
 static void pmu_row_set_ipc(Object *obj, Visitor *v, const char *name,
                             void *opaque, Error **errp)
 {
-    X86PMURow *r = X86_PMU_ROW(obj);
     uint8_t value;
 
-    if (!pmu_row_settable(r, name, errp) ||
-        !visit_type_uint8(v, name, &value, errp)) {
+    if (!visit_type_uint8(v, name, &value, errp)) {
         return;
     }
     if (!value || value > MAX_IPC) {
         error_setg(errp, "ipc is 1 to %d", MAX_IPC);
         return;
     }
-    r->ipc = value;
+    X86_PMU_ROW(obj)->ipc = value;
 }
 
 static int pmu_row_get_predictor(Object *obj, Error **errp)
@@ -248,28 +237,16 @@ static int pmu_row_get_predictor(Object *obj, Error **errp)
 
 static void pmu_row_set_predictor(Object *obj, int value, Error **errp)
 {
-    X86PMURow *r = X86_PMU_ROW(obj);
-
-    if (pmu_row_settable(r, "predictor", errp)) {
-        r->predictor = value;
-    }
+    X86_PMU_ROW(obj)->predictor = value;
 }
 
 static void pmu_row_complete(UserCreatable *uc, Error **errp)
 {
-    X86PMURow *r = X86_PMU_ROW(uc);
-
     if (the_row) {
         error_setg(errp, "there is one " TYPE_X86_PMU_ROW " already");
         return;
     }
-    if (first_cpu && (r->ipc > 1 ||
-                      r->predictor != X86_PMU_PREDICTOR_PERFECT)) {
-        error_setg(errp, "ipc and predictor are for CPUs that are not there "
-                   "yet: give " TYPE_X86_PMU_ROW " on the command line");
-        return;
-    }
-    the_row = r;
+    the_row = X86_PMU_ROW(uc);
     pmu_row_publish(the_row);
 }
 

@@ -99,19 +99,6 @@ def test_row_changes(vm: Start) -> None:
     assert it.wait() == PASSED
 
 
-def test_late_counters(vm: Start) -> None:
-    """What CPUs look at when they are created is refused after that."""
-    it, given = vm(PMU, STOPPED), {"ipc": 2, "predictor": "2bit"}
-    row: dict[str, object] = {"qom-type": "x-x86-pmu-row", "id": "row"}
-    for name, value in given.items():
-        with pytest.raises(Refused, match="ipc and predictor are for CPUs that are not there yet"):
-            it.do("object-add", **row, **{name: value})
-    it.do("object-add", **row)
-    for name, value in given.items():
-        with pytest.raises(Refused, match=f"{name} is for CPUs that are not there yet"):
-            it.do("qom-set", path="/objects/row", property=name, value=value)
-
-
 @pytest.mark.parametrize("kind, has", [("pc-q35-9.2", False), ("q35", True)], ids=["pc-q35-9.2", "q35"])
 def test_old_machine_type(vm: Start, kind: str, has: bool) -> None:
     """A machine type that is older than the counters shows with pmu=on the processor that it showed before."""
