@@ -34,6 +34,12 @@ def test_bases(base: str, part: str) -> None:
     good([VLWP, "test", part, f"--base={base}"])
 
 
+def emulator(series: str) -> Path:
+    """That of a base."""
+    good([VLWP, "build", "qemu", f"--base=qemu-{series}"])
+    return places.BUILD / bases.of_qemu("qemu", series) / "qemu-system-x86_64"
+
+
 def go(source: Path, destination: Path, seed: int, *options: str) -> None:
     """Points and hops from one QEMU to another."""
     PARTS["migrate"].prepare()
@@ -45,10 +51,6 @@ def go(source: Path, destination: Path, seed: int, *options: str) -> None:
 @pytest.mark.parametrize("source, destination", itertools.permutations(QEMUS, 2))
 def test_across(source: str, destination: str, seed: int) -> None:
     """Profiled guests go from one base's QEMU to another's, with a type of machine that both have."""
-    def emulator(series: str) -> Path:
-        good([VLWP, "build", "qemu", f"--base=qemu-{series}"])
-        return places.BUILD / bases.of_qemu("qemu", series) / "qemu-system-x86_64"
-
     go(emulator(source), emulator(destination), seed, f"--kind=pc-q35-{bases.default('qemu')}")
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Programs on count-1: a reference run and five others each, under unlike load, for unlike callers; in a guest of an
-emulated host; in other translated blocks."""
+emulated host; in other translated blocks; with the QEMU of each base."""
 
 import os
 import resource
@@ -22,6 +22,7 @@ from lab.tests.conftest import good
 from lab.tests.linux.test_rr import SQL, THREADS
 from lab.tests.linux.tools import VLWP
 from lab.tests.plugin import Points, Tell
+from lab.tests.soak.test_bases import QEMUS, emulator
 
 pytestmark = pytest.mark.soak
 GO = 'package main; import "fmt"; func main() { c := make(chan int); for i := 0; i < 9; i++ { ' \
@@ -155,6 +156,18 @@ def test_judged(name: str, how: str, tmp_path: Path, kept: Kept) -> None:
         both = [seen(each, tmp_path / str(at), WRAPPER, program)
                 for at, each in enumerate((one, replace(one, translator=how)))]
         kept.add(f"{name} {how[1:]}", differing(*both))
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_based(name: str, tmp_path: Path, kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The QEMU of each base leaves the same records, samples, counts and output."""
+    if not kept.stands(f"{name} based"):
+        program = words(name)
+        one, found = frozen_of(tmp_path / "note", WRAPPER, program), []
+        for series in QEMUS:
+            monkeypatch.setenv("VLWP_QEMU", str(emulator(series)))
+            found.append(seen(one, tmp_path / series, WRAPPER, program))
+        kept.add(f"{name} based", " ".join(differing(found[0], other) for other in found[1:]))
 
 
 @pytest.mark.parametrize("name", NESTED)
