@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.building import linux, meson, qemu_tree
+from lab.building import linux, meson, qemu_pch, qemu_tree
 from lab.building import qemu as emulator
 from lab.checks import kvm_sparse
 from lab.common import archive, bases, places, proc
@@ -170,12 +170,16 @@ def _qemu_step(tree: Tree, out: Path, patches: list[Path], cc: str) -> None:
     tree.git("am", "-q", *patches)
     if not meson.configured(out):
         make_dir(out)
-        options = [f"--cc={cc}", f"--python={PYTHON}", "--disable-debug-info", *emulator.CONFIGURE]
+        fast = f"--extra-cflags={qemu_pch.FLAGS}" if cc == "gcc" else "-Doptimization=0"
+        options = [f"--cc={cc}", f"--python={PYTHON}", fast, "--disable-debug-info", *emulator.CONFIGURE]
         good([tree.path / "configure", *options], cwd=out)
     if (tree.path / library.WRAP).is_file():
         good([out / "pyvenv/bin/meson", "subprojects", "download", library.NAME], cwd=tree.path)
     ninja = proc.words(["nice", "-n", "10", "ninja", "-C", out, "-j", str(jobs_count())])
     good([*ninja, "build.ninja"])  # there may be new tests
+    if cc == "gcc":
+        good([*ninja, "config-poison.h"])
+        qemu_pch.refresh(out, tree.path)
     good([*ninja, "qemu-system-x86_64", *(f"tests/qtest/{test}" for test in _qtests(out))])
     emulator.bundle_firmware(out)
     tests = [f"qtest-x86_64/{test}" for test in _qtests(out)]
