@@ -192,7 +192,7 @@ def _qemu_step(tree: Tree, out: Path, patches: list[Path], cc: str) -> None:
     ninja = proc.words(["nice", "-n", "10", "ninja", "-C", out, "-j", str(jobs_count())])
     good([*ninja, "build.ninja"])  # there may be new tests
     if cc != "gcc":
-        good([*ninja, *_touched(out, tree, len(patches))])
+        good([*ninja, "build.ninja", *_touched(out, tree, len(patches))])
         return
     good([*ninja, "config-poison.h"])
     qemu_pch.refresh(out, tree.path)
