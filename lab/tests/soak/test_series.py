@@ -170,8 +170,9 @@ def _check_size(tree: Tree, patch: Path) -> None:
 def _touched(out: Path, tree: Tree, patches: int) -> Iterator[str]:
     """The objects of all sources that the last patches change, and of some that include another changed file."""
     names = set(tree.git("diff", "--name-only", f"HEAD~{patches}").splitlines())
+    sources = [*tree.path.glob("target/i386/**/*.c"), *tree.path.glob("accel/**/*.c")]
     for name in [Path(name).name for name in names if name.endswith((".h", ".inc"))]:
-        users = (path for path in tree.path.glob("[ta]*/**/*.c") if f'{name}"' in path.read_text(encoding="utf-8"))
+        users = (path for path in sources if f'{name}"' in path.read_text(encoding="utf-8"))
         names |= {str(path.relative_to(tree.path)) for path in itertools.islice(users, 3)}
     for entry in json.loads((out / "compile_commands.json").read_text(encoding="utf-8")):
         source = (out / entry["file"]).resolve()
