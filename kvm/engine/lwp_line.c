@@ -50,24 +50,25 @@ bool lwp_line_ends(const u8 *bytes, unsigned int count, enum lwp_code_bits code_
 	struct lwp_insn insn;
 	unsigned int at = 0;
 
-	line->insns = 0;
-	line->branches = 0;
-	line->first = 0;
+	*line = (struct lwp_line){};
 	while (lwp_insn_decode(bytes + at, count - at, code_bits, &insn) == LWP_DECODE_OK &&
 	       plain(&insn)) {
+		bool branch = lwp_insn_is_branch(&insn);
+
 		if (exits(&insn))
 			return at;
-		if (!at && !lwp_insn_is_branch(&insn))
+		if (line->insns + 1 >= insns || line->branches + branch >= branches)
+			break;
+		if (!at && !branch)
 			line->first = insn.length;
 		line->insns++;
-		line->branches += lwp_insn_is_branch(&insn);
-		if (line->insns >= insns || line->branches >= branches)
-			return false;
-		if (lwp_insn_is_branch(&insn) && !lwp_insn_is_conditional(&insn))
+		line->branches += branch;
+		if (branch && !lwp_insn_is_conditional(&insn))
 			return true;
 		at += insn.length;
 	}
-	return false;
+	line->guard = at;
+	return at;
 }
 
 bool lwp_line_explains(const struct lwp_line *line, u64 insns, u64 branches, bool trapped)

@@ -3,7 +3,8 @@
  * Steps over branches. With `exact` delivery the last events before a record are stepped. With
  * DEBUGCTL.BTF a step ends after the next taken branch instead of the next instruction, and the
  * counter says how many instructions that were. So KVM steps instructions only when the one that
- * is due lies in the straight line ahead (lwp_line.h), or when that line needs care.
+ * is due, or one that needs care, is next. Where one of these ends the straight line ahead
+ * (lwp_line.h), DR0 is on it, unless someone else uses the debug registers.
  *
  * The processor switches DEBUGCTL with LBR virtualization only. Without it the guest runs with what
  * KVM has loaded, which is the guest's value: KVM never gives its guests BTF. So BTF is set after
@@ -94,7 +95,16 @@ static void svm_lwp_btf_judge(struct kvm_vcpu *vcpu, const u64 left[LWP_KINDS])
 	pr_warn_once("LWP: no trap at a branch: a vCPU steps each instruction for a while\n");
 }
 
-/* Can the line at rIP run with BTF? Fills b->line. */
+/*
+ * May LWP use DR0? KVM loads DR0 to DR3 for the guest or for user space if one of them uses them;
+ * after #VMEXIT it restores the host's if the host does.
+ */
+static bool svm_lwp_guard_possible(const struct kvm_vcpu *vcpu)
+{
+	return !vcpu->arch.switch_db_regs && !vcpu->guest_debug;
+}
+
+/* Can the line at rIP run with BTF? Fills *line. */
 static bool svm_lwp_btf_line(struct kvm_vcpu *vcpu, const u64 left[LWP_KINDS],
 			     struct lwp_line *line)
 {
@@ -106,7 +116,8 @@ static bool svm_lwp_btf_line(struct kvm_vcpu *vcpu, const u64 left[LWP_KINDS],
 		return false;
 	count = svm_lwp_code_at_rip(vcpu, bytes, sizeof(bytes));
 	return count &&
-	       lwp_line_ends(bytes, count, bits, left[LWP_KIND_IRE], left[LWP_KIND_BRE], line);
+	       lwp_line_ends(bytes, count, bits, left[LWP_KIND_IRE], left[LWP_KIND_BRE], line) &&
+	       (!line->guard || svm_lwp_guard_possible(vcpu));
 }
 
 /*
@@ -147,20 +158,43 @@ bool svm_lwp_btf_step(struct kvm_vcpu *vcpu)
 	return false;
 }
 
-/* The trap of a step over branches. */
-void svm_lwp_btf_trapped(struct kvm_vcpu *vcpu)
+/*
+ * #DB was intercepted. True: it ended a step over branches, by its trap or by DR0, which is a fault.
+ */
+bool svm_lwp_btf_db(struct kvm_vcpu *vcpu)
 {
-	if (to_svm(vcpu)->lwp.mode != LWP_MODE_BRANCH)
-		return;
-	to_svm(vcpu)->lwp.btf.trapped = true;
+	struct vcpu_svm *svm = to_svm(vcpu);
+	struct svm_lwp_btf *b = &svm->lwp.btf;
+
+	if (svm->lwp.mode != LWP_MODE_BRANCH)
+		return false;
+	b->trapped = svm_lwp_stepped(svm);
+	if (!b->trapped && !(b->line.guard && svm->vmcb->save.dr6 & DR_TRAP0))
+		return false;
 	vcpu->stat.lwp_steps++;
+	return true;
+}
+
+/* DR7: DR0 for instructions, or the guest's own, which has no breakpoint then. */
+static void svm_lwp_set_dr7(struct vcpu_svm *svm, u64 dr7)
+{
+	svm->vmcb->save.dr7 = dr7;
+	vmcb_mark_dirty(svm->vmcb, VMCB_DR);
 }
 
 /* Right before VMRUN, IRQs off. */
 void svm_lwp_btf_entering(struct vcpu_svm *svm)
 {
-	if (svm->lwp.mode == LWP_MODE_BRANCH)
-		update_debugctlmsr(svm->vmcb->save.dbgctl | DEBUGCTLMSR_BTF);
+	struct svm_lwp_btf *b = &svm->lwp.btf;
+
+	if (svm->lwp.mode != LWP_MODE_BRANCH)
+		return;
+	update_debugctlmsr(svm->vmcb->save.dbgctl | DEBUGCTLMSR_BTF);
+	if (!b->line.guard)
+		return;
+	b->others_dr7 = svm->vmcb->save.dr7;
+	set_debugreg(kvm_get_linear_rip(&svm->vcpu) + b->line.guard, 0);
+	svm_lwp_set_dr7(svm, DR7_FIXED_1 | DR_GLOBAL_ENABLE);
 }
 
 /*
@@ -169,6 +203,9 @@ void svm_lwp_btf_entering(struct vcpu_svm *svm)
  */
 void svm_lwp_btf_exited(struct vcpu_svm *svm)
 {
-	if (svm->lwp.mode == LWP_MODE_BRANCH)
-		update_debugctlmsr(svm->vcpu.arch.host_debugctl);
+	if (svm->lwp.mode != LWP_MODE_BRANCH)
+		return;
+	update_debugctlmsr(svm->vcpu.arch.host_debugctl);
+	if (svm->lwp.btf.line.guard)
+		svm_lwp_set_dr7(svm, svm->lwp.btf.others_dr7);
 }

@@ -261,7 +261,7 @@ bool svm_lwp_sysenter(struct kvm_vcpu *vcpu);
 /* lwp_btf.c */
 void svm_lwp_btf_setup(void);
 bool svm_lwp_btf_step(struct kvm_vcpu *vcpu);
-void svm_lwp_btf_trapped(struct kvm_vcpu *vcpu);
+bool svm_lwp_btf_db(struct kvm_vcpu *vcpu);
 void svm_lwp_btf_entering(struct vcpu_svm *svm);
 void svm_lwp_btf_exited(struct vcpu_svm *svm);
 

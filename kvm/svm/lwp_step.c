@@ -95,9 +95,8 @@ bool svm_lwp_db(struct kvm_vcpu *vcpu)
 	struct svm_lwp *lwp = &svm->lwp;
 	u64 hit;
 
-	if (!svm_lwp_mode_steps(lwp->mode) || !svm_lwp_stepped(svm))
+	if (!svm_lwp_btf_db(vcpu) && (!svm_lwp_mode_steps(lwp->mode) || !svm_lwp_stepped(svm)))
 		return false;
-	svm_lwp_btf_trapped(vcpu);
 	svm_lwp_retired(vcpu);
 	svm_lwp_set_mode(svm, "db", lwp->mode == LWP_MODE_IRET ? LWP_MODE_PASS : lwp->mode);
 	if (lwp->others_tf)

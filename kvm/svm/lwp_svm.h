@@ -114,6 +114,7 @@ struct svm_lwp_btf {
 	bool trapped; /* the last entry ended with its trap */
 	struct lwp_line line; /* in which the last entry began */
 	u64 left[LWP_KINDS]; /* events until one is due, at that entry */
+	u64 others_dr7; /* around VMRUN with a guard */
 };
 
 #define SVM_LWP_PINS 8

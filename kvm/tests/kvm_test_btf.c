@@ -7,7 +7,9 @@
  * interrupts are on time, and the margin is MARGIN events, so that these are stepped.
  */
 #include <signal.h>
+#include <stddef.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/ptrace.h>
 #include <sys/user.h>
 #include <sys/wait.h>
@@ -80,6 +82,46 @@ TEST(each_place_of_a_straight_line_can_be_due)
 	/* Of 12,101 instructions */
 	RUN_COUNTED("each names its instruction", 11, 13, 15, 17, 19, 24, 12, 14, 16, 18, 21, 11);
 	steps_are(12, 11);
+}
+
+/* The straight line is longer than what KVM decodes of it: three breakpoints a round. */
+PROGRAM(sled, "	mov $40, %r8d\n" /* 5; 6 bytes */
+	      "1:	.fill 600, 1, 0x90\n" /* 11 */
+	      "	dec %r8d\n" /* 611 */
+	      "	jnz 1b\n"); /* 614 */
+
+TEST(a_breakpoint_ends_a_line_that_has_no_end)
+{
+	begin_delivery(sled, sled_end, 0, LWP_F_IRE);
+	event_each(2, 903);
+	/* Number n > 1 is the (n - 2) % 602-th of a round: 301 places on each time. */
+	run_past(VM_SYSCALL, 1);
+	is(block_head(vm), 26, "26 records of 24,081 instructions");
+	is(ring_record(vm, 0).address, VM_CODE + 11 + 299, "the 903rd");
+	is(ring_record(vm, 1).address, VM_CODE + 11 + 600, "the 1,806th");
+	is(ring_record(vm, 2).address, VM_CODE + 11 + 299, "the 2,709th");
+	steps_are(26, 150);
+}
+
+TEST(the_guest_keeps_its_debug_registers)
+{
+	struct kvm_debugregs d = { .db[0] = VM_CODE + 100, .dr6 = 0xffff0ff0, .dr7 = 0x402 };
+
+	begin_delivery(sled, sled_end, 0, LWP_F_IRE);
+	event_each(2, 903);
+	run_past(VM_SYSCALL, 1);
+	ioctl(v->fd, KVM_GET_DEBUGREGS, &d);
+	ok(!d.db[0] && d.dr7 == 0x400 && d.dr6 == 0xffff0ff0, "none of LWP's is left");
+	begin_delivery(sled, sled_end, 0, LWP_F_IRE);
+	event_each(2, 903);
+	d = (struct kvm_debugregs){ .db[0] = VM_CODE + 100, .dr6 = 0xffff0ff0, .dr7 = 0x402 };
+	ioctl(v->fd, KVM_SET_DEBUGREGS, &d);
+	is(vm_run(vm, v), 1, "its breakpoint hits");
+	is(vm_frame(vm, v, 1).rip, VM_CODE + 100, "where it is");
+	d.dr7 = 0x400;
+	ioctl(v->fd, KVM_SET_DEBUGREGS, &d);
+	run_to_end();
+	is(block_head(vm), 26, "26 records beside it");
 }
 
 /* 7 instructions a round. PUSHF must show the program's own flags. */
@@ -206,20 +248,23 @@ static void what_was_not_trusted_comes_back(void)
 	   vm_stat(v, "lwp_steps") - first, first);
 }
 
-extern const u8 sled[];
+extern const u8 nops_here[];
 
 static __attribute__((noinline)) void step_here(void)
 {
 	ptrace(PTRACE_TRACEME, 0, NULL, NULL);
 	asm volatile("int3\n"
-		     "sled: nop\n"
+		     "nops_here: nop\n"
 		     "nop\n"
 		     "jmp 1f\n"
 		     "1: nop\n");
 	_exit(0);
 }
 
-/* A debugger on the host that steps one instruction, right after the guest has run. */
+/*
+ * A debugger on the host that steps one instruction, right after the guest has run, and then goes to
+ * a breakpoint that it has set before.
+ */
 TEST(the_host_has_no_btf_either)
 {
 	struct user_regs_struct regs;
@@ -229,13 +274,19 @@ TEST(the_host_has_no_btf_either)
 	if (!child)
 		step_here();
 	waitpid(child, &status, 0);
-	begin_loop(TURNS, 0, LWP_F_IRE);
+	ptrace(PTRACE_POKEUSER, child, offsetof(struct user, u_debugreg[0]), nops_here + 4);
+	ptrace(PTRACE_POKEUSER, child, offsetof(struct user, u_debugreg[7]), 1);
+	begin_delivery(sled, sled_end, 0, LWP_F_IRE);
 	block_event(vm, 2, 100000, 500);
 	vm_run(vm, v);
 	ptrace(PTRACE_SINGLESTEP, child, NULL, NULL);
 	waitpid(child, &status, 0);
 	ptrace(PTRACE_GETREGS, child, NULL, &regs);
-	is(regs.rip - (u64)sled, 1, "one instruction");
+	is(regs.rip - (u64)nops_here, 1, "one instruction");
+	ptrace(PTRACE_CONT, child, NULL, NULL);
+	waitpid(child, &status, 0);
+	ptrace(PTRACE_GETREGS, child, NULL, &regs);
+	is(regs.rip - (u64)nops_here, 4, "to the breakpoint");
 	kill(child, SIGKILL);
 	waitpid(child, &status, 0);
 }

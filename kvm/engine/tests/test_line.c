@@ -23,6 +23,14 @@ static struct lwp_line line;
 #define JMP_RAX 0xff, 0xe0
 #define CALL_RAX 0xff, 0xd0
 
+/* The line ends only by a breakpoint `at` bytes behind rIP, after so many instructions. */
+#define GUARDED(at, insns, ...)                        \
+	do {                                           \
+		cr_expect(ENDS(__VA_ARGS__));          \
+		cr_expect(eq(u32, line.guard, at));    \
+		cr_expect(eq(u32, line.insns, insns)); \
+	} while (0)
+
 Test(line, ends_with_the_first_unconditional_branch)
 {
 	cr_expect(ENDS(NONE, NONE, ADD, NOP, JMP, NOP, RET));
@@ -39,7 +47,7 @@ Test(line, continues_behind_a_conditional_branch)
 	cr_expect(ENDS(NONE, NONE, JZ, NOP, LOOP, ADD, RET, NOP));
 	cr_expect(eq(u32, line.insns, 5));
 	cr_expect(eq(u32, line.branches, 3));
-	cr_expect(not(ENDS(NONE, NONE, JZ, NOP, LOOP)));
+	GUARDED(5, 3, NONE, NONE, JZ, NOP, LOOP);
 }
 
 Test(line, says_how_long_the_first_instruction_is)
@@ -57,37 +65,38 @@ Test(line, says_how_long_the_first_instruction_is)
 Test(line, holds_no_instruction_that_is_due)
 {
 	/* NOP is the first, RET the third. */
-	cr_expect(ENDS(4, NONE, NOP, ADD, RET));
-	cr_expect(not(ENDS(3, NONE, NOP, ADD, RET)));
-	cr_expect(not(ENDS(2, NONE, NOP, ADD, RET)));
+	GUARDED(0, 3, 4, NONE, NOP, ADD, RET);
+	GUARDED(4, 2, 3, NONE, NOP, ADD, RET);
+	GUARDED(1, 1, 2, NONE, NOP, ADD, RET);
 	cr_expect(not(ENDS(1, NONE, NOP, ADD, RET)));
 	cr_expect(not(ENDS(1, NONE, RET)));
 }
 
 Test(line, holds_no_branch_that_is_due)
 {
-	cr_expect(ENDS(NONE, 3, JZ, NOP, RET));
-	cr_expect(not(ENDS(NONE, 2, JZ, NOP, RET)));
+	GUARDED(0, 3, NONE, 3, JZ, NOP, RET);
+	GUARDED(3, 2, NONE, 2, JZ, NOP, RET);
 	cr_expect(not(ENDS(NONE, 1, JZ, NOP, RET)));
-	cr_expect(not(ENDS(NONE, 1, NOP, RET)));
+	GUARDED(1, 1, NONE, 1, NOP, RET);
 }
 
-Test(line, has_no_end_where_the_bytes_end)
+Test(line, is_guarded_where_the_bytes_end)
 {
-	cr_expect(not(ENDS(NONE, NONE, NOP)));
-	cr_expect(not(ENDS(NONE, NONE, ADD, 0xe8, 1, 2, 3)));
+	GUARDED(1, 1, NONE, NONE, NOP);
+	GUARDED(3, 1, NONE, NONE, ADD, 0xe8, 1, 2, 3);
+	cr_expect(not(ENDS(NONE, NONE, 0xe8, 1, 2, 3)));
 }
 
-Test(line, has_no_end_at_an_undefined_instruction)
+Test(line, is_guarded_before_an_undefined_instruction)
 {
-	cr_expect(not(ENDS(NONE, NONE, NOP, 0x06, RET))); /* PUSH ES */
+	GUARDED(1, 1, NONE, NONE, NOP, 0x06, RET); /* PUSH ES */
 }
 
 /* They show or load RFLAGS, delay a trap, or leave CPL 3. */
-Test(line, holds_no_instruction_that_needs_care)
+Test(line, is_guarded_before_an_instruction_that_needs_care)
 {
-	cr_expect(not(ENDS(NONE, NONE, NOP, 0x9c, RET)), "PUSHF");
-	cr_expect(not(ENDS(NONE, NONE, NOP, 0x9d, RET)), "POPF");
+	GUARDED(1, 1, NONE, NONE, NOP, 0x9c, RET); /* PUSHF */
+	GUARDED(1, 1, NONE, NONE, NOP, 0x9d, RET); /* POPF */
 	cr_expect(not(ENDS(NONE, NONE, 0x8e, 0xd0, RET)), "MOV SS");
 	cr_expect(not(ENDS(NONE, NONE, 0x48, 0xcf)), "IRET");
 	cr_expect(not(ENDS(NONE, NONE, 0xcb)), "far RET");
@@ -100,9 +109,8 @@ Test(line, holds_no_instruction_that_needs_care)
 
 #define EXITS(...)                                                                   \
 	do {                                                                         \
-		cr_expect(ENDS(3, NONE, NOP, JZ, __VA_ARGS__, 0x9c));                \
-		cr_expect(eq(u32, line.insns, 2));                                   \
-		cr_expect(not(ENDS(2, NONE, NOP, JZ, __VA_ARGS__, 0x9c)));           \
+		GUARDED(0, 2, 3, NONE, NOP, JZ, __VA_ARGS__, 0x9c);                  \
+		GUARDED(1, 1, 2, NONE, NOP, JZ, __VA_ARGS__, 0x9c);                  \
 		cr_expect(not(ENDS(NONE, NONE, __VA_ARGS__, RET)), "an empty line"); \
 	} while (0)
 
@@ -123,7 +131,7 @@ static bool legacy_ends(u8 opcode)
 {
 	const u8 bytes[] = { NOP, opcode, RET };
 
-	return lwp_line_ends(bytes, sizeof(bytes), LWP_CODE32, NONE, NONE, &line);
+	return lwp_line_ends(bytes, sizeof(bytes), LWP_CODE32, NONE, NONE, &line) && !line.guard;
 }
 
 Test(line, holds_neither_into_nor_pop_ss_in_32_bit_code)
