@@ -71,6 +71,7 @@
 #define KVM_LWP_NO_PRESET (1U << 0) /* LWP_CFG is 0 after RESET and INIT with auto, too */
 /* Data cache misses (EventId 4; 2007: 3) are offered: estimated, by instruction-based sampling. */
 #define KVM_LWP_SAMPLE_MISSES (1U << 1)
+#define KVM_LWP_NO_NET (1U << 2) /* exact: steps instead of breakpoints */
 
 /*
  * What it is until it is set: 43724, auto, prompt if the capability has it, no flags, and a budget
@@ -80,7 +81,7 @@ struct kvm_lwp_policy {
 	__u32 rev; /* KVM_LWP_REV_* */
 	__u32 context; /* KVM_LWP_CONTEXT_* */
 	__u32 delivery; /* KVM_LWP_DELIVERY_* */
-	__u32 flags; /* KVM_LWP_NO_PRESET, KVM_LWP_SAMPLE_MISSES */
+	__u32 flags; /* KVM_LWP_NO_PRESET, KVM_LWP_SAMPLE_MISSES, KVM_LWP_NO_NET */
 	/* Instructions that a vCPU steps in a second with prompt delivery; 0: without limit. */
 	__u32 step_budget;
 	__u32 reserved[11]; /* 0 */

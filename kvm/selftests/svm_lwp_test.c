@@ -515,7 +515,7 @@ LWP_TEST(policy)
 	TEST_ASSERT(__kvm_has_device_attr(self->vm->fd, KVM_LWP_VM, 99), "an attribute 99");
 	TEST_ASSERT(vm_lwp_set(self->vm, KVM_LWP_VM_POLICY, &bad) && errno == EINVAL,
 		    "a revision that does not exist");
-	bad = (struct kvm_lwp_policy) { .flags = KVM_LWP_SAMPLE_MISSES << 1 };
+	bad = (struct kvm_lwp_policy) { .flags = KVM_LWP_NO_NET << 1 };
 	TEST_ASSERT(vm_lwp_set(self->vm, KVM_LWP_VM_POLICY, &bad) && errno == EINVAL,
 		    "an unknown flag");
 	add_vcpu(self, NULL);

@@ -40,12 +40,11 @@ static bool svm_lwp_fetch(struct kvm_vcpu *vcpu, u64 linear, void *to, unsigned 
 }
 
 /*
- * Read the bytes from rIP on, at most len. Returns how many could be read: less if the next page
- * cannot. 1 <= len <= PAGE_SIZE.
+ * Read code at a linear address, at most len bytes. Returns how many could be read: less if the next
+ * page cannot. 1 <= len <= PAGE_SIZE.
  */
-unsigned int svm_lwp_code_at_rip(struct kvm_vcpu *vcpu, u8 *to, unsigned int len)
+unsigned int svm_lwp_code_at(struct kvm_vcpu *vcpu, u64 linear, u8 *to, unsigned int len)
 {
-	u64 linear = kvm_get_linear_rip(vcpu);
 	unsigned int first = min_t(unsigned int, len, PAGE_SIZE - offset_in_page(linear));
 	struct x86_exception e;
 

@@ -154,8 +154,8 @@ static enum svm_lwp_mode svm_lwp_choose_user(struct kvm_vcpu *vcpu, bool *again)
 	if (*again || !svm_lwp_steps(&lwp->engine) || (!uncounted && svm_lwp_source_counts(vcpu)) ||
 	    !svm_lwp_budget_left(vcpu))
 		return iret ? LWP_MODE_IRET : svm_lwp_unstepped(vcpu);
-	if (!uncounted && svm_lwp_btf_step(vcpu))
-		return LWP_MODE_BRANCH;
+	if (!uncounted && svm_lwp_net(vcpu))
+		return LWP_MODE_NET;
 	svm_lwp_look(vcpu);
 	return svm_lwp_way(vcpu, &lwp->next);
 }

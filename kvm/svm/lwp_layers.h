@@ -78,13 +78,13 @@ struct svm_lwp_source {
 /* Does the vCPU run with RFLAGS.TF of LWP? */
 static inline bool svm_lwp_mode_steps(enum svm_lwp_mode mode)
 {
-	return mode == LWP_MODE_STEP || mode == LWP_MODE_BRANCH || mode == LWP_MODE_IRET;
+	return mode == LWP_MODE_STEP || mode == LWP_MODE_IRET;
 }
 
 /* Does the source count what the guest executes? */
 static inline bool svm_lwp_mode_counts(enum svm_lwp_mode mode)
 {
-	return mode == LWP_MODE_COUNT || mode == LWP_MODE_BRANCH;
+	return mode == LWP_MODE_COUNT || mode == LWP_MODE_NET;
 }
 
 /* lwp_cpu.c */
@@ -105,7 +105,7 @@ enum lwp_mem_result svm_lwp_failed(struct kvm_vcpu *vcpu, u64 gva, u64 access,
 
 /* lwp_code.c */
 bool svm_lwp_user_mode(const struct vcpu_svm *svm);
-unsigned int svm_lwp_code_at_rip(struct kvm_vcpu *vcpu, u8 *to, unsigned int len);
+unsigned int svm_lwp_code_at(struct kvm_vcpu *vcpu, u64 linear, u8 *to, unsigned int len);
 enum lwp_code_bits svm_lwp_code_bits(struct kvm_vcpu *vcpu);
 bool svm_lwp_insn_at_rip(struct kvm_vcpu *vcpu, struct lwp_insn *insn);
 bool svm_lwp_xop_at_rip(struct kvm_vcpu *vcpu, struct lwp_xop *xop, enum lwp_decode *verdict,
@@ -141,7 +141,6 @@ void svm_lwp_row_tell(bool counters);
 void svm_lwp_row_file(struct dentry *folder);
 void svm_lwp_row_over(u16 over[PMC_EVENTS][PMC_PLACES]);
 void svm_lwp_row_margin(struct lwp_margin *margin);
-bool svm_lwp_row_no_btf(void);
 
 /* lwp_budget.c */
 bool svm_lwp_budget_left(struct kvm_vcpu *vcpu);
@@ -188,9 +187,9 @@ bool svm_lwp_source_readable(void);
 bool svm_lwp_source_prompt(void);
 bool svm_lwp_source_clocks(enum lwp_kind kind);
 bool svm_lwp_source_counts(struct kvm_vcpu *vcpu);
-bool svm_lwp_source_branches(const struct svm_lwp *lwp);
+bool svm_lwp_source_nets(const struct svm_lwp *lwp);
 void svm_lwp_source_left(struct kvm_vcpu *vcpu, u64 left[LWP_KINDS]);
-bool svm_lwp_source_arm_branches(struct kvm_vcpu *vcpu, const u64 left[LWP_KINDS]);
+bool svm_lwp_source_arm_nets(struct kvm_vcpu *vcpu, const u64 left[LWP_KINDS]);
 bool svm_lwp_source_active(struct kvm_vcpu *vcpu);
 bool svm_lwp_source_will_interrupt(struct kvm_vcpu *vcpu);
 void svm_lwp_source_entering(struct kvm_vcpu *vcpu);
@@ -258,12 +257,11 @@ bool svm_lwp_sysret(struct kvm_vcpu *vcpu, int *r);
 void svm_lwp_trap_sysenter(struct kvm_vcpu *vcpu);
 bool svm_lwp_sysenter(struct kvm_vcpu *vcpu);
 
-/* lwp_btf.c */
-void svm_lwp_btf_setup(void);
-bool svm_lwp_btf_step(struct kvm_vcpu *vcpu);
-bool svm_lwp_btf_db(struct kvm_vcpu *vcpu);
-void svm_lwp_btf_entering(struct vcpu_svm *svm);
-void svm_lwp_btf_exited(struct vcpu_svm *svm);
+/* lwp_nets.c */
+bool svm_lwp_net(struct kvm_vcpu *vcpu);
+bool svm_lwp_net_db(struct kvm_vcpu *vcpu);
+void svm_lwp_net_entering(struct vcpu_svm *svm);
+void svm_lwp_net_exited(struct vcpu_svm *svm);
 
 /* lwp_adjust.c */
 void svm_lwp_retired(struct kvm_vcpu *vcpu);

@@ -3,14 +3,14 @@
  * The mode of a vCPU: how LWP has the guest run.
  *
  * Rows: the mode of the last VM-Entry, or what the exit after it has found. Columns: what comes
- * next. `any` is OFF, PASS, COUNT, STEP, BRANCH, IRET or EMULATE, as svm_lwp_choose() finds it.
+ * next. `any` is OFF, PASS, COUNT, NET, STEP, IRET or EMULATE, as svm_lwp_choose() finds it.
  *
  *           enter  inject  nested  park  resume  #DB     IRET     INT n   LWP
  *  OFF      any    run     -       OFF   any     -       -        -       -
  *  PASS     any    run     VMRUN   off   any     -       AT_IRET  -       -
  *  COUNT    any    run     VMRUN   off   any     -       AT_IRET  AT_INT  PASS
+ *  NET      any    run     VMRUN   off   any     NET     AT_IRET  AT_INT  PASS
  *  STEP     any    run     -       off   any     STEP    -        -       -
- *  BRANCH   any    run     -       off   any     BRANCH  -        AT_INT  PASS
  *  IRET     IRET   run     -       off   IRET    PASS    -        -       -
  *  VMRUN    any    run     VMRUN   -     -       -       -        -       -
  *  EMULATE  any    run     -       off   any     -       -        -       -
@@ -20,7 +20,7 @@
  * enter: nothing of the other columns has come. inject: VMRUN will deliver an event. run: COUNT if
  * the source counts, else PASS. nested: VMRUN of a nested guest was emulated. park, resume: the
  * engine has lost its state, or has got another one. off: OFF, or PASS if the running thread's
- * context is awaited from another vCPU. once: any but COUNT and BRANCH, because the source is
+ * context is awaited from another vCPU. once: any but COUNT and NET, because the source is
  * stopped for the instruction that is next. LWP: one of the four instructions was executed.
  * IRET, INT n: intercepted; in COUNT an IRET at CPL 3 is as INT n. RESET and INIT lead to OFF.
  * VMRUN, nested: an entry that KVM has given up, because it has something else to do first.
@@ -29,7 +29,7 @@
  *
  * -: cannot come. VMRUN of L1 exits at CPL 0, where the mode is PASS or COUNT; VMLOAD exits before,
  * so it is not OFF. While a nested guest runs, contexts are neither parked nor resumed. Only
- * TF leads to #DB. Only the modes that count intercept INT n. A step never meets IRET or INT n, as
+ * TF and nets lead to #DB. Only the modes that count intercept INT n. A step never meets IRET or INT n, as
  * the instruction was decoded before, unless another vCPU has changed the code. EMULATE and AT_*
  * are not entered.
  */
@@ -52,8 +52,9 @@
 
 static const char *const names[LWP_MODES] = {
 	[LWP_MODE_OFF] = "off",		[LWP_MODE_PASS] = "pass",
-	[LWP_MODE_COUNT] = "count",	[LWP_MODE_STEP] = "step",
-	[LWP_MODE_BRANCH] = "branch",	[LWP_MODE_IRET] = "iret",
+	[LWP_MODE_COUNT] = "count",	[LWP_MODE_NET] = "net",
+	[LWP_MODE_STEP] = "step",
+	[LWP_MODE_IRET] = "iret",
 	[LWP_MODE_VMRUN] = "vmrun",	[LWP_MODE_EMULATE] = "emulate",
 	[LWP_MODE_AT_IRET] = "at-iret", [LWP_MODE_AT_INT] = "at-int",
 };

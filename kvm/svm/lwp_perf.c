@@ -138,8 +138,8 @@ static bool svm_lwp_perf_arm(struct kvm_vcpu *vcpu, const u64 after[LWP_KINDS])
 	/* What the entry that follows counts too much would use up a part of a short period. */
 	insns += insns ? p->over[PMC_INSNS][p->exited] : 0;
 	branches += branches ? p->over[PMC_BRANCHES][p->exited] : 0;
-	/* Steps over branches are read at each exit. Their overcount must not interrupt. */
-	if (to_svm(vcpu)->lwp.branches) {
+	/* Nets are read at each exit. Their overcount must not interrupt. */
+	if (to_svm(vcpu)->lwp.nets) {
 		insns = insns ? S32_MAX : 0;
 		branches = branches ? S32_MAX : 0;
 	}

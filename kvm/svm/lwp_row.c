@@ -216,13 +216,3 @@ void svm_lwp_row_margin(struct lwp_margin *margin)
 	least = late[PMC_MIN] == late[PMC_MAX] ? late[PMC_MAX] : MARGIN_LEAST;
 	lwp_margin_init(margin, late[PMC_P99], least, late[PMC_MAX]);
 }
-
-/* Does the row say that steps over branches do not work? */
-bool svm_lwp_row_no_btf(void)
-{
-	const struct row *row;
-
-	guard(rcu)();
-	row = rcu_dereference(the_row);
-	return row && row->of.items & PMC_BIT(PMC_BTF) && !row->of.btf;
-}

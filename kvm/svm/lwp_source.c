@@ -214,7 +214,7 @@ static void svm_lwp_too_near(struct svm_lwp *lwp, enum lwp_kind kind, u64 budget
 
 /*
  * Another row means other margins. How late interrupts come in events is a matter of the code that
- * runs, so those of another thread begin again as the row says. (BTF's doubts are of the processor,
+ * runs, so those of another thread begin again as the row says. (Doubts of nets are of the processor,
  * and stay.)
  */
 static void svm_lwp_margins(struct svm_lwp *lwp)
@@ -247,7 +247,7 @@ static bool svm_lwp_source_arm(struct kvm_vcpu *vcpu)
 	    !svm_lwp_countable(vcpu) || !svm_lwp_right(e))
 		return false;
 	svm_lwp_margins(lwp);
-	lwp->branches = false;
+	lwp->nets = false;
 	memset(lwp->armed, 0, sizeof(lwp->armed));
 	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
 		u64 budget = lwp_budget(e, kinds[i]);
@@ -273,13 +273,13 @@ bool svm_lwp_source_counts(struct kvm_vcpu *vcpu)
 
 	if (!lwp->counting)
 		lwp->counting = svm_lwp_source_arm(vcpu);
-	return lwp->counting && !lwp->branches && !source->steps;
+	return lwp->counting && !lwp->nets && !source->steps;
 }
 
-/* Is the source armed for steps over branches? */
-bool svm_lwp_source_branches(const struct svm_lwp *lwp)
+/* Is the source armed for nets? */
+bool svm_lwp_source_nets(const struct svm_lwp *lwp)
 {
-	return lwp->counting && lwp->branches;
+	return lwp->counting && lwp->nets;
 }
 
 /* Events of each kind until one is due, by the counts so far; LWP_BUDGET_NEVER: not counted. */
@@ -301,10 +301,10 @@ void svm_lwp_source_left(struct kvm_vcpu *vcpu, u64 left[LWP_KINDS])
 }
 
 /*
- * Arm the source for steps over branches, if it is not. It is read at each exit and is not to
+ * Arm the source for nets, if it is not. It is read at each exit and is not to
  * interrupt, so nothing is to be learned of the interrupts' lateness. False: it cannot count now.
  */
-bool svm_lwp_source_arm_branches(struct kvm_vcpu *vcpu, const u64 left[LWP_KINDS])
+bool svm_lwp_source_arm_nets(struct kvm_vcpu *vcpu, const u64 left[LWP_KINDS])
 {
 	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
 	u64 after[LWP_KINDS] = {};
@@ -320,7 +320,7 @@ bool svm_lwp_source_arm_branches(struct kvm_vcpu *vcpu, const u64 left[LWP_KINDS
 		if (left[kinds[i]] != LWP_BUDGET_NEVER)
 			after[kinds[i]] = left[kinds[i]];
 	}
-	lwp->branches = true;
+	lwp->nets = true;
 	lwp->counting = source->arm(vcpu, after);
 	return lwp->counting;
 }
@@ -334,7 +334,7 @@ bool svm_lwp_source_active(struct kvm_vcpu *vcpu)
 /* The same, and must neither it nor a clock be read before it interrupts? */
 bool svm_lwp_source_will_interrupt(struct kvm_vcpu *vcpu)
 {
-	return svm_lwp_source_active(vcpu) && !to_svm(vcpu)->lwp.branches &&
+	return svm_lwp_source_active(vcpu) && !to_svm(vcpu)->lwp.nets &&
 	       !source->pending(vcpu) && !svm_lwp_clock_pending(vcpu) &&
 	       !(source->needs_returns && source->needs_returns(vcpu));
 }

@@ -40,11 +40,11 @@ void svm_lwp_before_run(struct vcpu_svm *svm)
 		svm_lwp_source_entering(&svm->vcpu);
 		svm_lwp_ibs_entering(svm);
 	}
+	svm_lwp_net_entering(svm);
 	if (!svm_lwp_mode_steps(lwp->mode))
 		return;
 	lwp->others_tf = svm->vmcb->save.rflags & X86_EFLAGS_TF;
 	svm->vmcb->save.rflags |= X86_EFLAGS_TF;
-	svm_lwp_btf_entering(svm);
 }
 
 /*
@@ -61,7 +61,7 @@ void svm_lwp_after_run(struct vcpu_svm *svm)
 		svm_lwp_source_exited(&svm->vcpu);
 		svm_lwp_ibs_exited(svm);
 	}
-	svm_lwp_btf_exited(svm);
+	svm_lwp_net_exited(svm);
 	if (!svm_lwp_mode_steps(lwp->mode) || (lwp->mode == LWP_MODE_IRET && svm_lwp_stepped(svm)))
 		return;
 	svm->vmcb->save.rflags &= ~X86_EFLAGS_TF;
@@ -95,7 +95,9 @@ bool svm_lwp_db(struct kvm_vcpu *vcpu)
 	struct svm_lwp *lwp = &svm->lwp;
 	u64 hit;
 
-	if (!svm_lwp_btf_db(vcpu) && (!svm_lwp_mode_steps(lwp->mode) || !svm_lwp_stepped(svm)))
+	if (svm_lwp_net_db(vcpu))
+		return true;
+	if (!svm_lwp_mode_steps(lwp->mode) || !svm_lwp_stepped(svm))
 		return false;
 	svm_lwp_retired(vcpu);
 	svm_lwp_set_mode(svm, "db", lwp->mode == LWP_MODE_IRET ? LWP_MODE_PASS : lwp->mode);

@@ -18,8 +18,8 @@
 
 #include "lwp/lwp_context_look.h"
 #include "lwp/lwp_insn.h"
-#include "lwp/lwp_line.h"
 #include "lwp/lwp_margin.h"
+#include "lwp/lwp_net.h"
 #include "lwp/pmc_row.h"
 
 struct perf_event;
@@ -30,8 +30,8 @@ enum svm_lwp_mode {
 	LWP_MODE_OFF, /* LWP has nothing to do; the user-return trap is not armed */
 	LWP_MODE_PASS, /* without steps; nothing counts */
 	LWP_MODE_COUNT, /* at full speed; the source counts */
+	LWP_MODE_NET, /* at full speed up to breakpoints, see lwp_nets.c; the source counts */
 	LWP_MODE_STEP, /* over one instruction at CPL 3, with RFLAGS.TF */
-	LWP_MODE_BRANCH, /* to the next taken branch at CPL 3, with BTF; the source counts */
 	LWP_MODE_IRET, /* over an IRET, which loads RFLAGS.TF itself */
 	LWP_MODE_VMRUN, /* VMRUN of a nested guest completes; no instruction after it does */
 	LWP_MODE_EMULATE, /* not: KVM's emulator executes an instruction at CPL 3 */
@@ -107,14 +107,14 @@ struct svm_lwp_fake {
 	u32 turn; /* index of the next skid in the list */
 };
 
-/* Steps over branches, see lwp_btf.c */
-struct svm_lwp_btf {
-	u32 off; /* steps that it is not trusted for; see lwp_btf.c */
+/* Nets, see lwp_nets.c */
+struct svm_lwp_net {
+	u32 off; /* steps that they are not trusted for */
 	u32 doubt; /* the same, the last time */
-	bool trapped; /* the last entry ended with its trap */
-	struct lwp_line line; /* in which the last entry began */
+	struct lwp_net of; /* the last entry's */
 	u64 left[LWP_KINDS]; /* events until one is due, at that entry */
-	u64 others_dr7; /* around VMRUN with a guard */
+	u64 others_dr7; /* around VMRUN */
+	bool rf; /* LWP has set RFLAGS.RF around VMRUN */
 };
 
 #define SVM_LWP_PINS 8
@@ -166,7 +166,7 @@ struct svm_lwp {
 
 	/* The source and counts that the engine does not have yet, see lwp_source.c */
 	bool counting; /* the source is armed */
-	bool branches; /* for steps over branches, see lwp_btf.c */
+	bool nets; /* for nets, see lwp_nets.c */
 	u64 armed[LWP_KINDS]; /* events after which it interrupts; 0 = not for this kind */
 	struct lwp_margin margin[LWP_KINDS]; /* only of kinds that a source counts */
 	struct lwp_ctx_key margin_of; /* the thread from whose interrupts they have learned */
@@ -179,7 +179,7 @@ struct svm_lwp {
 	struct svm_lwp_perf perf;
 	struct svm_lwp_clock clock;
 	struct svm_lwp_ibs ibs;
-	struct svm_lwp_btf btf;
+	struct svm_lwp_net net;
 
 	/* The vCPU's own business: only its thread uses these. */
 	enum svm_lwp_mode mode;

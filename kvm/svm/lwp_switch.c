@@ -155,7 +155,7 @@ void svm_lwp_switched(struct kvm_vcpu *vcpu)
 static bool svm_lwp_cr3_source(struct kvm_vcpu *vcpu, int *reg, unsigned int *length)
 {
 	u8 code[4]; /* REX, 0Fh 22h /3 */
-	unsigned int n = svm_lwp_code_at_rip(vcpu, code, sizeof(code));
+	unsigned int n = svm_lwp_code_at(vcpu, kvm_get_linear_rip(vcpu), code, sizeof(code));
 	unsigned int rex = n && (code[0] & 0xf0) == 0x40;
 	const u8 *modrm = code + rex + 2;
 

@@ -86,7 +86,6 @@ void svm_lwp_hardware_setup(void)
 	}
 
 	svm_lwp_ibs_setup();
-	svm_lwp_btf_setup();
 	for (rev = 0; rev < LWP_REVS; rev++)
 		svm_lwp_host_caps_init(rev);
 }

@@ -5,11 +5,13 @@
 
 struct vm *vm;
 struct vcpu *v;
+u32 more_flags;
 
 void new_machine(struct kvm_lwp_policy policy)
 {
 	vm_free(vm);
 	vm = vm_new_unasked(true);
+	policy.flags |= more_flags;
 	if (vm_ask_for_lwp(vm, policy))
 		ok(false, "set the policy");
 	v = vm_add_vcpu(vm);

@@ -18,6 +18,7 @@
 
 extern struct vm *vm;
 extern struct vcpu *v;
+extern u32 more_flags; /* of the policy of new machines, KVM_LWP_* */
 
 /* The machine of the test before ends. A new one with the program and a block that stores a record for each event. */
 void begin(const u8 *from, const u8 *to, u32 event);

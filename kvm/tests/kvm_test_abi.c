@@ -100,7 +100,7 @@ TEST(capability_and_attributes_reject_bad_input)
 	is(vm_attr(vm->fd, KVM_HAS_DEVICE_ATTR, 0x4c570001, KVM_LWP_VM_POLICY, NULL), -ENXIO,
 	   "nor that of smaller structs");
 	is(lwp_set(vm, VM, POLICY, &p), -EINVAL, "no such revision");
-	p = (struct kvm_lwp_policy){ .flags = KVM_LWP_SAMPLE_MISSES << 1 };
+	p = (struct kvm_lwp_policy){ .flags = KVM_LWP_NO_NET << 1 };
 	is(lwp_set(vm, VM, POLICY, &p), -EINVAL, "an unknown flag");
 	is(vm_ask_for_lwp(vm, (struct kvm_lwp_policy){ .reserved[10] = 1 }), -EINVAL,
 	   "a bit for later");

@@ -20,13 +20,13 @@
 #define HISTOGRAM "hist:keys=event,from,to"
 
 /*
- * A mode, and for each event the modes that may follow: the first letters of OFF, PASS, COUNT, STEP, BRANCH, IRET,
+ * A mode, and for each event the modes that may follow: the first letters of OFF, PASS, COUNT, NET, STEP, IRET,
  * VMRUN, EMULATE; A: AT_IRET; X: AT_INT. NULL: the event cannot come, lwp_mode.c says why. `?` first: it seldom comes.
  */
 enum { ENTER, INJECT, NESTED, PARK, RESUME, DB, IRET, INT, INSN, EVENTS };
 static const char *const events[EVENTS] = { "enter", "inject", "nested", "park", "resume",
 					    "db",    "iret",   "int",	 "insn" };
-#define ANY "opcsbie"
+#define ANY "opcnsie"
 static const struct {
 	char letter;
 	const char *name;
@@ -35,8 +35,8 @@ static const struct {
 	{ 'o', "off", { ANY, "pc", NULL, "o", ANY } },
 	{ 'p', "pass", { ANY, "pc", "v", "op", ANY, NULL, "A" } },
 	{ 'c', "count", { ANY, "pc", "v", "op", ANY, NULL, "AX", "X", "p" } },
+	{ 'n', "net", { ANY, "pc", "?v", "op", ANY, "n", "AX", "X", "p" } },
 	{ 's', "step", { ANY, "pc", NULL, "op", ANY, "s" } },
-	{ 'b', "branch", { ANY, "pc", NULL, "op", ANY, "b", NULL, "X", "p" } },
 	{ 'i', "iret", { "i", "pc", NULL, "op", "opi", "p" } },
 	{ 'v', "vmrun", { ANY, "pc", "?v" } },
 	{ 'e', "emulate", { ANY, "pc", NULL, "op", ANY } },
@@ -267,7 +267,7 @@ static void no_other_change(void)
 int main(void)
 {
 	static const char *const programs[] = { "kvm_test_step", "kvm_test_tf", "kvm_test_debug",
-						"kvm_test_nested", "kvm_test_btf on" };
+						"kvm_test_nested", "kvm_test_net on" };
 	size_t i;
 
 	trace_write(EVENT "trigger", HISTOGRAM);

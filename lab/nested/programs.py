@@ -152,10 +152,10 @@ TABLE = (
     # The emulated processor has no AVIC; KVM only has to believe that there is one.
     Program("kvm_test_avic", "AVIC is inhibited while a vCPU steps, and only then",
             (Run(cpu=PMU, kvm_amd=f"{PERF} avic=1 force_avic=1", needs=(*COUNTERS, Need.FORCED_AVIC)),)),
-    Program("kvm_test_btf", "steps over branches: records are those of single steps, with fewer steps", (
-        Run("on", "an overcounting counter and BTF", PMU, PERF, OVER, ("on", "over"), needs=LATENESS + OVERCOUNT),
+    Program("kvm_test_net", "nets of breakpoints: records are those of single steps, with fewer exits", (
+        Run("on", "an overcounting counter", PMU, PERF, OVER, ("on", "over"), needs=LATENESS + OVERCOUNT),
         Run("right", "a counter that is right", PMU, PERF, args=("on",), needs=LATENESS),
-        Run("off", "a row says that it does not work", PMU, PERF, told=f"{EXACT},btf=0", args=("off",), needs=LATENESS),
+        Run("off", "the VM's policy has none", PMU, PERF, args=("off",), needs=LATENESS),
     )),
     Program("kvm_test_clock", "clock events by performance counters", (
         Run("core", "only the core clock has a counter", PMU, PERF, needs=CLOCKS),

@@ -25,7 +25,7 @@ GLUE: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("linux-6-instructions", ("lwp_mem.c", "lwp_code.c", "lwp_emul.c")),
     (
         "linux-7-steps",
-        ("lwp_mode.c", "lwp_step.c", "lwp_enter.c", "lwp_btf.c", "lwp_next.c", "lwp_adjust.c", "lwp_budget.c"),
+        ("lwp_mode.c", "lwp_step.c", "lwp_enter.c", "lwp_nets.c", "lwp_next.c", "lwp_adjust.c", "lwp_budget.c"),
     ),
     ("linux-8-return-trap", ("lwp_user_return.c", "lwp_syscall.c")),
     ("linux-9-contexts", ("lwp_switch.c", "lwp_ctx.c", "lwp_collect.c")),

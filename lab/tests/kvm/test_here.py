@@ -16,7 +16,7 @@ from lab.tests.plugin import Tell
 HERE = L1(smp=2, memory=2048, kvm_amd="lwp_source=perf", limit=1500, kernel_args="nmi_watchdog=0")
 # Rows that count by counters, and those that expect what only the lab makes so.
 COUNTED = "test_debug/perf test_perf/unknown test_prompt test_release test_tf/perf test_vpmu/unknown".split()
-PLANTED = "test_btf/on test_clock/core test_mode test_off/perf test_perf/skid-0 test_row/far".split()
+PLANTED = "test_net/on test_clock/core test_mode test_off/perf test_perf/skid-0 test_row/far".split()
 # Of the programs one that runs, and one for another source. To look names up takes 20 s there.
 ALWAYS = ("test_insn", "test_source")
 HEAD = r"^model name +AMD EPYC.*\n(.*\n)+kvm_amd +lwp=Y .*lwp_source=perf"

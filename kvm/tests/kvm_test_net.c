@@ -227,6 +227,82 @@ TEST(the_guest_has_no_btf)
 }
 
 /*
+ * A round of what a net must not be led past by: a return address that the function has changed, one that was pushed,
+ * a jump through memory that changes, loops of all kinds, a repeated instruction, flags, MOV SS, a fault whose handler
+ * returns elsewhere, and a system call.
+ */
+PROGRAM(odd, "	mov $150, %r8d\n"
+	     "	lea 8f(%rip), %r10\n"
+	     "	lea 9f(%rip), %r11\n"
+	     "1:	call 5f\n"
+	     "	ud2\n" /* never: it returns behind it */
+	     "	lea 2f(%rip), %rax\n"
+	     "	push %rax\n"
+	     "	ret\n"
+	     "2:	push %r10\n"
+	     "	xchg %r10, %r11\n"
+	     "	mov %rsp, %rbx\n"
+	     "	jmp *(%rbx)\n"
+	     "8:	nop\n"
+	     "9:	pop %rax\n"
+	     "	mov $3, %ecx\n"
+	     "3:	nop\n"
+	     "	loop 3b\n"
+	     "	jrcxz 4f\n"
+	     "	nop\n"
+	     "4:	lea -128(%rsp), %rdi\n"
+	     "	mov $5, %ecx\n"
+	     "	rep stosb\n"
+	     "	pushf\n"
+	     "	popf\n"
+	     "	mov %ss, %eax\n"
+	     "	mov %eax, %ss\n"
+	     "	inc %edx\n"
+	     "	xor %ebx, %ebx\n"
+	     "	div %ebx\n" /* 2 bytes, which the handler leaves out */
+	     "	lea 6f(%rip), %rax\n"
+	     "	jmp *%rax\n"
+	     "5:	addq $2, (%rsp)\n"
+	     "	ret\n"
+	     "6:	dec %r8d\n"
+	     "	jnz 1b\n");
+
+/* Records of events 2 and 3 each so many, from a run of that program. */
+static u32 odd_records(u32 policy, u32 insns, u32 branches, struct lwp_record *to)
+{
+	u32 i, n;
+
+	more_flags = policy;
+	begin_delivery(odd, odd_end, 0, LWP_F_IRE | LWP_F_BRE);
+	vm_handler(vm, 0, skip_div, skip_div_end);
+	event_each(2, insns);
+	event_each(3, branches);
+	run_to_end();
+	n = block_head(vm);
+	for (i = 0; i < n; i++)
+		to[i] = ring_record(vm, i);
+	is(vm_stat(v, "lwp_overshoots"), 0, "no overshoot");
+	more_flags = on ? 0 : KVM_LWP_NO_NET;
+	return n;
+}
+
+TEST(odd_ways_lead_to_the_same_records)
+{
+	static const u32 periods[][2] = { { 997, 331 }, { 1009, 300 }, { 401, 211 } };
+	struct lwp_record steps[128], nets[128];
+	u32 i, n;
+
+	set_margin(200);
+	for (i = 0; i < 3; i++) {
+		n = odd_records(KVM_LWP_NO_NET, periods[i][0], periods[i][1], steps);
+		ok(n >= 8 && odd_records(0, periods[i][0], periods[i][1], nets) == n &&
+			   !memcmp(steps, nets, n * sizeof(*steps)),
+		   "%u records, with nets as by steps", n);
+	}
+	set_margin(MARGIN);
+}
+
+/*
  * A row that is wrong makes each step over a branch look as if it had passed more than a line. The vCPU steps
  * instructions for a while, and steps over branches again when the row is right.
  */
@@ -295,6 +371,7 @@ int main(int argc, char **argv)
 {
 	need_source("perf");
 	on = argc > 1 && !strcmp(argv[1], "on");
+	more_flags = on ? 0 : KVM_LWP_NO_NET;
 	set_margin(MARGIN);
 	run_tests();
 	if (argc > 2)
