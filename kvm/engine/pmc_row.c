@@ -26,7 +26,6 @@ static const struct item {
 	{ "late", offsetof(struct pmc_row, late), PMC_LATES, 10, 0, PMC_LATE_MAX, 0 },
 	{ "rate", offsetof(struct pmc_row, rate), 1, 10, 1, 16000, 0 },
 	{ "lost", offsetof(struct pmc_row, lost), 1, 10, 2, 1000000, 0 },
-	{ "btf", offsetof(struct pmc_row, btf), 1, 10, 0, 1, 0 },
 	{ "freeze", offsetof(struct pmc_row, freeze), 1, 10, 0, 1, 0 },
 };
 /* The counts of a place: the second is greater, or is left out because it is the same. */

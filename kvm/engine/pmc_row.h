@@ -12,7 +12,6 @@
  *   rate=N                 instructions in 1,000 cycles of the code in which that was measured,
  *                          1..16000; it goes with late
  *   lost=N                 one of N interrupts never comes, 2..1000000
- *   btf=0|1                DEBUGCTL.BTF traps at branches across entries
  *   freeze=0|1             counters and LBR freeze at the interrupt
  *
  * A place that is not named is 0. All counts are those of the guest's CPL 3.
@@ -52,7 +51,7 @@ enum pmc_event { PMC_INSNS, PMC_BRANCHES, PMC_FAR, PMC_EVENTS };
 enum pmc_place { PMC_FOR_PLACES(PMC_PLACE, ) PMC_PLACES, PMC_EXITS = PMC_PF };
 
 enum pmc_late { PMC_MIN, PMC_MEDIAN, PMC_P99, PMC_P999, PMC_P9999, PMC_MAX, PMC_LATES };
-enum pmc_item { PMC_CPU, PMC_LATE, PMC_RATE, PMC_LOST, PMC_BTF, PMC_FREEZE, PMC_ITEMS };
+enum pmc_item { PMC_CPU, PMC_LATE, PMC_RATE, PMC_LOST, PMC_FREEZE, PMC_ITEMS };
 
 #define PMC_BIT(n) ((uint32_t)1 << (n))
 #define PMC_UNKNOWN (~(uint32_t)0)
@@ -70,7 +69,7 @@ struct pmc_row {
 	uint32_t late[PMC_LATES]; /* cycles */
 	uint32_t rate; /* instructions in 1,000 cycles */
 	uint32_t lost; /* one of so many interrupts */
-	uint32_t btf, freeze; /* no: 0, yes: 1 */
+	uint32_t freeze; /* no: 0, yes: 1 */
 };
 
 struct pmc_row_error {

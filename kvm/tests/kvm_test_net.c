@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Steps over branches (DEBUGCTL.BTF): the records are those of single steps, with fewer steps; nothing that lies
- * between two branches lets the due instruction pass, nor sees RFLAGS.TF.
+ * Nets of breakpoints: the records are those of single steps, with fewer stops; no way of the program lets the due
+ * instruction pass, nor sees RFLAGS.TF.
  *
  * The argument says whether they are wanted: on, off; a second one that the counters count too much. The counters'
  * interrupts are on time, and the margin is MARGIN events, so that these are stepped.
@@ -24,13 +24,13 @@ static bool on;
 
 #define TURNS 4000 /* of the loop */
 
-/* Wanted steps of `records` records, if the code has a taken branch every `each` instructions. */
+/* Wanted steps of `records` records, if a net lets `each` instructions pass at least. */
 static void steps_are(u32 records, u32 each)
 {
 	u64 steps = vm_stat(v, "lwp_steps");
 
 	if (on)
-		ok(steps <= (u64)records * (MARGIN / each + 20), "a step a branch: %lu steps",
+		ok(steps <= (u64)records * (MARGIN / each + 20), "a step a net: %lu steps",
 		   steps);
 	else
 		ok(steps >= (u64)records * (MARGIN - 2), "a step an instruction: %lu steps", steps);
@@ -145,7 +145,7 @@ TEST(pushf_sees_no_tf)
 	is(vm_stat(v, "lwp_overshoots"), 0, "no overshoot");
 }
 
-TEST(nothing_between_two_branches_lets_the_due_one_pass)
+TEST(each_period_ends_at_the_same_place)
 {
 	u32 i, ire = 0, wrong = 0;
 	u64 last = 0;
@@ -214,16 +214,6 @@ TEST(the_guests_own_steps_are_over_instructions)
 	is(run_past(1, 1), 5, "NOP, JMP, PUSHF, AND, POPF");
 	is(2200 - block_counter(vm, 2), 1 + 2000 + 9, "instructions");
 	set_margin(MARGIN);
-}
-
-TEST(the_guest_has_no_btf)
-{
-	begin_loop(TURNS, 0, LWP_F_IRE);
-	event_each(2, PERIOD);
-	vm_set_msr(v, 0x1d9, 2);
-	is(vm_get_msr(v, 0x1d9), 0, "the guest cannot set it");
-	run_to_end();
-	is(vm_get_msr(v, 0x1d9), 0, "and finds it clear");
 }
 
 /*
@@ -303,8 +293,8 @@ TEST(odd_ways_lead_to_the_same_records)
 }
 
 /*
- * A row that is wrong makes each step over a branch look as if it had passed more than a line. The vCPU steps
- * instructions for a while, and steps over branches again when the row is right.
+ * A row that is wrong makes each net look as if more had passed than it holds. The vCPU steps for a while, and has nets
+ * again when the row is right.
  */
 static void what_was_not_trusted_comes_back(void)
 {
@@ -326,43 +316,34 @@ static void what_was_not_trusted_comes_back(void)
 
 extern const u8 nops_here[];
 
-static __attribute__((noinline)) void step_here(void)
+static __attribute__((noinline)) void stop_here(void)
 {
 	ptrace(PTRACE_TRACEME, 0, NULL, NULL);
 	asm volatile("int3\n"
 		     "nops_here: nop\n"
-		     "nop\n"
-		     "jmp 1f\n"
-		     "1: nop\n");
+		     "nop\n");
 	_exit(0);
 }
 
-/*
- * A debugger on the host that steps one instruction, right after the guest has run, and then goes to
- * a breakpoint that it has set before.
- */
-TEST(the_host_has_no_btf_either)
+/* A debugger on the host goes to its breakpoint, right after the guest has run. */
+TEST(the_host_keeps_its_debug_registers)
 {
 	struct user_regs_struct regs;
 	pid_t child = fork();
 	int status;
 
 	if (!child)
-		step_here();
+		stop_here();
 	waitpid(child, &status, 0);
-	ptrace(PTRACE_POKEUSER, child, offsetof(struct user, u_debugreg[0]), nops_here + 4);
+	ptrace(PTRACE_POKEUSER, child, offsetof(struct user, u_debugreg[0]), nops_here + 1);
 	ptrace(PTRACE_POKEUSER, child, offsetof(struct user, u_debugreg[7]), 1);
 	begin_delivery(sled, sled_end, 0, LWP_F_IRE);
 	block_event(vm, 2, 100000, 500);
 	vm_run(vm, v);
-	ptrace(PTRACE_SINGLESTEP, child, NULL, NULL);
-	waitpid(child, &status, 0);
-	ptrace(PTRACE_GETREGS, child, NULL, &regs);
-	is(regs.rip - (u64)nops_here, 1, "one instruction");
 	ptrace(PTRACE_CONT, child, NULL, NULL);
 	waitpid(child, &status, 0);
 	ptrace(PTRACE_GETREGS, child, NULL, &regs);
-	is(regs.rip - (u64)nops_here, 4, "to the breakpoint");
+	is(regs.rip - (u64)nops_here, 1, "to the breakpoint");
 	kill(child, SIGKILL);
 	waitpid(child, &status, 0);
 }

@@ -2,7 +2,7 @@
 /*
  * x-x86-pmu-row: a processor for the counters.  What is wrong with them is a
  * row (pmc_row.h): TCG counts too much where it says so, and interrupts so
- * late; all draws are the same in each run.  rate, btf and freeze change
+ * late; all draws are the same in each run.  rate and freeze change
  * nothing.  CPUs that are created from then on have so many instructions (ipc)
  * in a cycle of the counters and of `late', and a predictor of branches.
  */

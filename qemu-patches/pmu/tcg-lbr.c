@@ -183,7 +183,7 @@ static void lbr_load(CPUX86State *env, X86LBR *lbr, uint64_t vmcb)
 
     env->msr_debugctl =
         x86_ldq_phys(cs, vmcb + offsetof(struct vmcb, save.dbgctl)) &
-        (DEBUGCTL_BTF | x86_pmu_debugctl(env));
+        x86_pmu_debugctl(env);
     lbr->extn_cfg =
         x86_ldq_phys(cs, vmcb + offsetof(struct vmcb, save.dbg_extn_cfg)) &
         EXTN_CFG_LBRV2EN;

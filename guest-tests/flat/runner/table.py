@@ -270,8 +270,6 @@ ROWS = (
         row=late("13"), needs="tcg", lab=OF_QEMU),
     Row("pmu_intel_init", PMU_INTEL, model="Skylake-Client", cpus=2, needs="tcg", lab=OF_QEMU),
     Row("pmu_intel_off", model="Skylake-Client", needs="tcg", lab=OF_QEMU),
-    # Stepping by taken branches, of which KVM keeps the bit from its guests.
-    Row("btf", "+svm", needs="tcg", lab=OF_QEMU),
     # The 2007 proposal.
     Row("rev07_msr", REV07, "rev=2007", hidden=True, asks="3-slots"),
     Row("rev07_msr_mmio", REV07, "rev=2007", test="mmio_tables", needs="tcg", lab=OF_MACHINE),  # 2007-206

@@ -38,8 +38,8 @@ static void inexact(const char *in, enum pmc_event event, const char *reason)
 
 Test(row, items_stand_in_any_order)
 {
-	written("freeze=1," LATE ",btf=0,far.smi=?,lost=2,cpu=19/0/f,insns.pf=1/2,far.pf=0",
-		"insns.pf=1/2,far.smi=?,cpu=19/0/f," LATE ",lost=2,btf=0,freeze=1");
+	written("freeze=1," LATE ",far.smi=?,lost=2,cpu=19/0/f,insns.pf=1/2,far.pf=0",
+		"insns.pf=1/2,far.smi=?,cpu=19/0/f," LATE ",lost=2,freeze=1");
 	cr_expect(eq(u32, row.cpu[0], 0x19));
 	cr_expect(eq(u32, row.over[PMC_INSNS][PMC_PF].most, 2));
 	cr_expect(eq(u32, row.over[PMC_FAR][PMC_SMI].most, PMC_UNKNOWN));
@@ -81,7 +81,7 @@ Test(row, refusals)
 	refused("far.pf=1,far.pf=1", 13, "the place is set twice");
 	refused("far.entry=1,far.bp=1", 16, "the place is set twice");
 	refused("far.cpuid=1,far.entry=1", 16, "the place is set twice");
-	refused("btf=1,btf=1", 6, "the item is set twice");
+	refused("freeze=1,freeze=1", 9, "the item is set twice");
 	refused("far.pf=2/2", 9, "the numbers are not in order");
 	refused("cpu=19/f/0", 9, "the numbers are not in order");
 	refused("late=1/0", 7, "the numbers are not in order");
@@ -91,17 +91,11 @@ Test(row, refusals)
 
 Test(row, numbers_have_bounds)
 {
-	static const char *const beyond[] = { "far.pf=65536",
-					      "far.pf=4294967297",
-					      "cpu=1000/0/0",
-					      "late=10000001",
-					      "rate=0",
-					      "rate=16001",
-					      "lost=1",
-					      "lost=1000001",
-					      "btf=2",
-					      "freeze=2",
-					      NULL };
+	static const char *const beyond[] = { "far.pf=65536", "far.pf=4294967297",
+					      "cpu=1000/0/0", "late=10000001",
+					      "rate=0",	      "rate=16001",
+					      "lost=1",	      "lost=1000001",
+					      "freeze=2",     NULL };
 
 	for (const char *const *in = beyond; *in; in++)
 		refused(*in, strcspn(*in, "=") + 1, "the number is out of range");
