@@ -9,7 +9,6 @@
 #define END_PAGES ((RAM_END - PHYS_END) / PAGE_SIZE)
 /* DR7: breakpoint n is on, for reads and writes, of 8 bytes. */
 #define DR7_WATCH(n) (2ul << 2 * (n) | 0xbul << (16 + 4 * (n)))
-#define DR7_FIXED 0x400ul
 /* Eight bytes of a page that no test uses. */
 #define UNUSED 0xcb8
 
@@ -69,7 +68,7 @@ static void watch(void)
 		     :
 		     : "r"(CB_VA + UNUSED), "r"(RING_VA + UNUSED), "r"(DATA_VA + UNUSED),
 		       "r"(STACK_TOP - PAGE_SIZE),
-		       "r"(DR7_FIXED | DR7_WATCH(0) | DR7_WATCH(1) | DR7_WATCH(2) | DR7_WATCH(3)));
+		       "r"(DR7_NONE | DR7_WATCH(0) | DR7_WATCH(1) | DR7_WATCH(2) | DR7_WATCH(3)));
 }
 
 /* What the other processor writes: a byte of each page, and all bytes of the code. */

@@ -430,7 +430,7 @@ static void quiet(void)
 	write_cr8(0);
 	wrmsr(MSR_FS_BASE, 0);
 	wrmsr(MSR_GS_BASE, 0);
-	asm volatile("mov %0, %%dr7" : : "r"(0x400ul));
+	asm volatile("mov %0, %%dr7" : : "r"(DR7_NONE));
 	if (cpuid_register(1, 0, 'd') & EDX_APIC)
 		apic_set_lvtpc(LVT_MASKED);
 }

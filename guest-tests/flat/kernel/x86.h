@@ -31,6 +31,8 @@
 
 #define DR6_BS 0x4000ul
 #define DR6_NONE 0xffff0ff0ul
+#define DR7_NONE 0x400ul
+#define DR7_CODE_0 0x402ul /* DR0 on, code */
 #define DR7_IO_0 0x20402ul /* DR0 on, one byte, I/O */
 
 #define VEC_DB 1

@@ -52,7 +52,7 @@ static u64 out_counted(u64 ctl, u64 dr7)
 		     : "r8", "memory");
 	count = pmu_stop(0);
 	pmu_stop(1);
-	asm volatile("mov %0, %%dr7" : : "r"(0x400ul));
+	asm volatile("mov %0, %%dr7" : : "r"(DR7_NONE));
 	return count;
 }
 

@@ -78,6 +78,11 @@ static void test_code32(struct lwp *l)
 	rule("43724-503", RECALLED);
 	EXPECT_RECORDS(l, "32-bit code: branch targets have the CS base",
 		       REC_BRE(seg_32_2, seg_32_3, true), ins(seg_32_3, 1, 0x11223344));
+	prepare(l, &branches, seg_32, SEG_32BIT_BYTES);
+	asm volatile("mov %0, %%dr0; mov %1, %%dr7" : : "r"(seg_32_2), "r"(DR7_CODE_0));
+	run_to_fault(l, VEC_DB, 0, (u64)(seg_32_2 - seg_base), "a breakpoint is a linear address");
+	asm volatile("mov %0, %%dr7" : : "r"(DR7_NONE));
+	lwp_resume(l);
 }
 
 /* The operand of LWPINS is at DS:2800h, so DS gets a base below the block. */
