@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "lwp_net.h"
 
-/* Does it neither delay a breakpoint nor leave CPL 3 in a way that pushes RFLAGS or loads another CS? */
+/* Does it neither delay a breakpoint, nor push RFLAGS or load another CS without an exit? */
 static bool plain(const struct lwp_insn *insn)
 {
 	switch (insn->kind) {

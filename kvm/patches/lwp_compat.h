@@ -56,7 +56,7 @@ static inline bool lwp_encrypted(struct kvm *kvm)
 	return sev_guest(kvm);
 }
 
-/* Does the processor record branches for the guest, so that DEBUGCTL is in the VMCB? */
+/* Does the processor record branches for the guest? */
 static inline bool lwp_branches_recorded(const struct vmcb *vmcb)
 {
 	return vmcb->control.virt_ext & LBR_CTL_ENABLE_MASK;

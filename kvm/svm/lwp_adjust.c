@@ -13,29 +13,54 @@
 #include "lwp_layers.h"
 #include "lwp_trace.h"
 
+/* The instruction in lwp->next has retired; user: at CPL 3. */
+static void svm_lwp_retire(struct kvm_vcpu *vcpu, bool user)
+{
+	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
+	struct svm_lwp_next *next = &lwp->next;
+
+	next->valid = false;
+	lwp->ss_shadow = false;
+	vcpu->stat.lwp_steps++;
+	trace_kvm_lwp_step(vcpu->vcpu_id, next->retired.address, next->insn.kind);
+	if (!user)
+		return;
+	mutex_lock(&lwp->lock);
+	svm_lwp_clock_stepped(vcpu, &next->retired);
+	svm_lwp_source_retired(vcpu, &next->retired);
+	mutex_unlock(&lwp->lock);
+}
+
+/*
+ * After #VMEXIT: where the vCPU is at CPL 3 says what has retired of the instruction in lwp->next
+ * and the one behind it, whatever the exit is for. An instruction that leads to itself retires with
+ * the trap of its step.
+ */
+void svm_lwp_passed(struct kvm_vcpu *vcpu)
+{
+	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
+
+	while (lwp->next.valid && lwp->exit_user && lwp->exit_ip != lwp->next.ip) {
+		svm_lwp_retire(vcpu, true);
+		lwp->next = lwp->behind;
+		lwp->behind.valid = false;
+		lwp->ss_shadow = lwp->next.valid;
+	}
+}
+
 /*
  * The guest or KVM has completed the instruction in lwp->next; rIP is that of the following one. A
  * repeated string instruction counts when rIP leaves it (43724-701, 43724-714, 2007-701).
  */
 void svm_lwp_retired(struct kvm_vcpu *vcpu)
 {
-	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
-	struct svm_lwp_next *next = &lwp->next;
+	const struct svm_lwp_next *next = &to_svm(vcpu)->lwp.next;
 
 	if (!next->valid)
 		return;
 	if (next->known && lwp_insn_is_repeated(&next->insn) && kvm_rip_read(vcpu) == next->ip)
 		return;
-	next->valid = false;
-	lwp->ss_shadow = false;
-	vcpu->stat.lwp_steps++;
-	trace_kvm_lwp_step(vcpu->vcpu_id, next->retired.address, next->insn.kind);
-	if (!svm_lwp_user_mode(to_svm(vcpu)))
-		return;
-	mutex_lock(&lwp->lock);
-	svm_lwp_clock_stepped(vcpu, &next->retired);
-	svm_lwp_source_retired(vcpu, &next->retired);
-	mutex_unlock(&lwp->lock);
+	svm_lwp_retire(vcpu, svm_lwp_user_mode(to_svm(vcpu)));
 }
 
 /* KVM has completed an instruction that a counter at full speed did not see (43724-713). */

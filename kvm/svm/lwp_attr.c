@@ -44,7 +44,8 @@ static int svm_lwp_get_policy(struct kvm *kvm, void __user *to)
 /* Setting the policy asks for LWP. */
 static int svm_lwp_set_policy(struct kvm *kvm, const void __user *from)
 {
-	u32 flags = KVM_LWP_NO_PRESET | KVM_LWP_NO_NET | (svm_lwp_ibs_offered() ? KVM_LWP_SAMPLE_MISSES : 0);
+	u32 flags = KVM_LWP_NO_PRESET | KVM_LWP_NO_NET |
+		    (svm_lwp_ibs_offered() ? KVM_LWP_SAMPLE_MISSES : 0);
 	struct kvm_svm_lwp *vm = &to_kvm_svm(kvm)->lwp;
 	struct kvm_lwp_policy policy;
 

@@ -40,8 +40,8 @@ static bool svm_lwp_fetch(struct kvm_vcpu *vcpu, u64 linear, void *to, unsigned 
 }
 
 /*
- * Read code at a linear address, at most len bytes. Returns how many could be read: less if the next
- * page cannot. 1 <= len <= PAGE_SIZE.
+ * Read code at a linear address, at most len bytes. Returns how many could be read: less if the
+ * next page cannot. 1 <= len <= PAGE_SIZE.
  */
 unsigned int svm_lwp_code_at(struct kvm_vcpu *vcpu, u64 linear, u8 *to, unsigned int len)
 {
@@ -65,18 +65,24 @@ enum lwp_code_bits svm_lwp_code_bits(struct kvm_vcpu *vcpu)
 	return cs->attrib & SVM_SELECTOR_DB_MASK ? LWP_CODE32 : LWP_CODE16;
 }
 
+/* The linear address of an offset in CS. */
+u64 svm_lwp_linear(struct kvm_vcpu *vcpu, u64 ip)
+{
+	return svm_lwp_code_bits(vcpu) == LWP_CODE64 ? ip :
+						       (u32)(to_svm(vcpu)->vmcb->save.cs.base + ip);
+}
+
 typedef enum lwp_decode (*svm_lwp_decoder)(const u8 *bytes, unsigned int count,
 					   enum lwp_code_bits bits, void *to);
 
 /*
- * Decode the instruction at rIP. Bytes of the next page are read only if the decoder asks for them.
- * False: they cannot be read, see svm_lwp_fetch() for *e.
+ * Decode the instruction at a linear address. Bytes of the next page are read only if the decoder
+ * asks for them. False: they cannot be read, see svm_lwp_fetch() for *e.
  */
-static bool svm_lwp_decode(struct kvm_vcpu *vcpu, svm_lwp_decoder decode, void *to,
+static bool svm_lwp_decode(struct kvm_vcpu *vcpu, u64 linear, svm_lwp_decoder decode, void *to,
 			   enum lwp_decode *verdict, struct x86_exception *e)
 {
 	enum lwp_code_bits bits = svm_lwp_code_bits(vcpu);
-	u64 linear = kvm_get_linear_rip(vcpu);
 	unsigned int first =
 		min_t(unsigned int, LWP_INSN_MAX_LENGTH, PAGE_SIZE - offset_in_page(linear));
 	u8 bytes[LWP_INSN_MAX_LENGTH];
@@ -104,14 +110,19 @@ static enum lwp_decode svm_lwp_decode_xop(const u8 *bytes, unsigned int count,
 	return lwp_xop_decode(bytes, count, bits, to);
 }
 
-/* The instruction at rIP, whichever it is. False: it cannot be read or decoded. */
-bool svm_lwp_insn_at_rip(struct kvm_vcpu *vcpu, struct lwp_insn *insn)
+/* The instruction at a linear address. False: it cannot be read or decoded. */
+bool svm_lwp_insn_at(struct kvm_vcpu *vcpu, u64 linear, struct lwp_insn *insn)
 {
 	enum lwp_decode verdict;
 	struct x86_exception e;
 
-	return svm_lwp_decode(vcpu, svm_lwp_decode_insn, insn, &verdict, &e) &&
+	return svm_lwp_decode(vcpu, linear, svm_lwp_decode_insn, insn, &verdict, &e) &&
 	       verdict == LWP_DECODE_OK;
+}
+
+bool svm_lwp_insn_at_rip(struct kvm_vcpu *vcpu, struct lwp_insn *insn)
+{
+	return svm_lwp_insn_at(vcpu, kvm_get_linear_rip(vcpu), insn);
 }
 
 /*
@@ -121,7 +132,7 @@ bool svm_lwp_insn_at_rip(struct kvm_vcpu *vcpu, struct lwp_insn *insn)
 bool svm_lwp_xop_at_rip(struct kvm_vcpu *vcpu, struct lwp_xop *xop, enum lwp_decode *verdict,
 			struct x86_exception *e)
 {
-	return svm_lwp_decode(vcpu, svm_lwp_decode_xop, xop, verdict, e);
+	return svm_lwp_decode(vcpu, kvm_get_linear_rip(vcpu), svm_lwp_decode_xop, xop, verdict, e);
 }
 
 /*

@@ -157,7 +157,7 @@ static enum svm_lwp_mode svm_lwp_choose_user(struct kvm_vcpu *vcpu, bool *again)
 	if (!uncounted && svm_lwp_net(vcpu))
 		return LWP_MODE_NET;
 	svm_lwp_look(vcpu);
-	return svm_lwp_way(vcpu, &lwp->next);
+	return svm_lwp_way(vcpu);
 }
 
 /* Choose the mode. *event: what it was chosen for. */
@@ -212,7 +212,7 @@ bool svm_lwp_enter(struct kvm_vcpu *vcpu, int *r)
 
 	*r = 1;
 	svm_lwp_memory_lock(vcpu);
-	lwp->next.valid = false;
+	lwp->next.valid = lwp->behind.valid = false;
 	mode = svm_lwp_choose(vcpu, &event, &again);
 	unseen = svm_lwp_source_will_interrupt(vcpu) && !svm_lwp_code32(vcpu);
 	svm_lwp_account(vcpu);
@@ -221,15 +221,10 @@ bool svm_lwp_enter(struct kvm_vcpu *vcpu, int *r)
 		return true;
 	}
 
-	mode = svm_lwp_confirm(vcpu, mode);
 	/* Without a step the instruction is counted elsewhere, if it counts at all. */
 	if (mode == LWP_MODE_PASS)
 		lwp->next.valid = false;
 	svm_lwp_set_mode(svm, event, mode);
 	svm_lwp_arrange(vcpu, unseen);
-	if (mode == LWP_MODE_EMULATE) {
-		*r = svm_lwp_emulate(vcpu);
-		return true;
-	}
 	return again;
 }

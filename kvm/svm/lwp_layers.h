@@ -81,6 +81,12 @@ static inline bool svm_lwp_mode_steps(enum svm_lwp_mode mode)
 	return mode == LWP_MODE_STEP || mode == LWP_MODE_IRET;
 }
 
+/* Does it run for one instruction, or for one behind MOV SS? */
+static inline bool svm_lwp_mode_single(enum svm_lwp_mode mode)
+{
+	return svm_lwp_mode_steps(mode) || mode == LWP_MODE_OVER;
+}
+
 /* Does the source count what the guest executes? */
 static inline bool svm_lwp_mode_counts(enum svm_lwp_mode mode)
 {
@@ -107,6 +113,8 @@ enum lwp_mem_result svm_lwp_failed(struct kvm_vcpu *vcpu, u64 gva, u64 access,
 bool svm_lwp_user_mode(const struct vcpu_svm *svm);
 unsigned int svm_lwp_code_at(struct kvm_vcpu *vcpu, u64 linear, u8 *to, unsigned int len);
 enum lwp_code_bits svm_lwp_code_bits(struct kvm_vcpu *vcpu);
+u64 svm_lwp_linear(struct kvm_vcpu *vcpu, u64 ip);
+bool svm_lwp_insn_at(struct kvm_vcpu *vcpu, u64 linear, struct lwp_insn *insn);
 bool svm_lwp_insn_at_rip(struct kvm_vcpu *vcpu, struct lwp_insn *insn);
 bool svm_lwp_xop_at_rip(struct kvm_vcpu *vcpu, struct lwp_xop *xop, enum lwp_decode *verdict,
 			struct x86_exception *e);
@@ -241,9 +249,8 @@ bool svm_lwp_requeues(const struct vcpu_svm *svm, u32 vector);
 enum lwp_branch_class svm_lwp_branch_class(const struct lwp_insn *insn);
 void svm_lwp_look(struct kvm_vcpu *vcpu);
 int svm_lwp_breakpoint_type(u64 dr7, int i);
-enum svm_lwp_mode svm_lwp_way(struct kvm_vcpu *vcpu, const struct svm_lwp_next *next);
-enum svm_lwp_mode svm_lwp_confirm(struct kvm_vcpu *vcpu, enum svm_lwp_mode mode);
-int svm_lwp_emulate(struct kvm_vcpu *vcpu);
+u64 svm_lwp_watchpoints(u64 dr6, u64 dr7);
+enum svm_lwp_mode svm_lwp_way(struct kvm_vcpu *vcpu);
 
 /* lwp_user_return.c */
 void svm_lwp_avic_init(struct kvm *kvm);

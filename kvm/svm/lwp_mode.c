@@ -3,7 +3,7 @@
  * The mode of a vCPU: how LWP has the guest run.
  *
  * Rows: the mode of the last VM-Entry, or what the exit after it has found. Columns: what comes
- * next. `any` is OFF, PASS, COUNT, NET, STEP, IRET or EMULATE, as svm_lwp_choose() finds it.
+ * next. `any` is OFF, PASS, COUNT, NET, STEP, OVER or IRET, as svm_lwp_choose() finds it.
  *
  *           enter  inject  nested  park  resume  #DB     IRET     INT n   LWP
  *  OFF      any    run     -       OFF   any     -       -        -       -
@@ -11,9 +11,9 @@
  *  COUNT    any    run     VMRUN   off   any     -       AT_IRET  AT_INT  PASS
  *  NET      any    run     VMRUN   off   any     NET     AT_IRET  AT_INT  PASS
  *  STEP     any    run     -       off   any     STEP    -        -       -
+ *  OVER     any    run     -       off   any     OVER    AT_IRET  AT_INT  -
  *  IRET     IRET   run     -       off   IRET    PASS    -        -       -
  *  VMRUN    any    run     VMRUN   -     -       -       -        -       -
- *  EMULATE  any    run     -       off   any     -       -        -       -
  *  AT_IRET  IRET   run     -       off   IRET    -       -        -       -
  *  AT_INT   once   run     -       off   once    -       -        -       -
  *
@@ -28,10 +28,10 @@
  * AT_IRET; then `any` follows.
  *
  * -: cannot come. VMRUN of L1 exits at CPL 0, where the mode is PASS or COUNT; VMLOAD exits before,
- * so it is not OFF. While a nested guest runs, contexts are neither parked nor resumed. Only
- * TF and nets lead to #DB. Only the modes that count intercept INT n. A step never meets IRET or INT n, as
- * the instruction was decoded before, unless another vCPU has changed the code. EMULATE and AT_*
- * are not entered.
+ * so it is not OFF. While a nested guest runs, contexts are neither parked nor resumed. Only TF and
+ * breakpoints lead to #DB. Only the modes that count intercept INT n, and OVER, which meets it and
+ * IRET behind MOV SS. A step meets neither, as the instruction was decoded before, unless another
+ * vCPU has changed the code. AT_* are not entered.
  */
 #include "svm.h"
 #include "lwp_compat.h"
@@ -51,12 +51,10 @@
 #define SOFTWARE_EXCEPTIONS (BIT(BP_VECTOR) | BIT(OF_VECTOR))
 
 static const char *const names[LWP_MODES] = {
-	[LWP_MODE_OFF] = "off",		[LWP_MODE_PASS] = "pass",
-	[LWP_MODE_COUNT] = "count",	[LWP_MODE_NET] = "net",
-	[LWP_MODE_STEP] = "step",
-	[LWP_MODE_IRET] = "iret",
-	[LWP_MODE_VMRUN] = "vmrun",	[LWP_MODE_EMULATE] = "emulate",
-	[LWP_MODE_AT_IRET] = "at-iret", [LWP_MODE_AT_INT] = "at-int",
+	[LWP_MODE_OFF] = "off",	      [LWP_MODE_PASS] = "pass",	  [LWP_MODE_COUNT] = "count",
+	[LWP_MODE_NET] = "net",	      [LWP_MODE_STEP] = "step",	  [LWP_MODE_OVER] = "over",
+	[LWP_MODE_IRET] = "iret",     [LWP_MODE_VMRUN] = "vmrun", [LWP_MODE_AT_IRET] = "at-iret",
+	[LWP_MODE_AT_INT] = "at-int",
 };
 
 /* event: the column of the table, for the trace. */
@@ -66,14 +64,20 @@ void svm_lwp_set_mode(struct vcpu_svm *svm, const char *event, enum svm_lwp_mode
 	svm->lwp.mode = mode;
 }
 
+/* Are software interrupts intercepted? */
+static bool svm_lwp_mode_sees_int(enum svm_lwp_mode mode)
+{
+	return svm_lwp_mode_counts(mode) || mode == LWP_MODE_OVER;
+}
+
 /*
  * The intercepts of the mode, and the one of IRET. The NMI window has one of its own for IRET
  * (43724-702).
  */
 void svm_lwp_mode_intercepts(struct vcpu_svm *svm, bool iret)
 {
-	bool steps = svm_lwp_mode_steps(svm->lwp.mode);
-	bool counts = svm_lwp_mode_counts(svm->lwp.mode);
+	bool steps = svm_lwp_mode_single(svm->lwp.mode);
+	bool counts = svm_lwp_mode_sees_int(svm->lwp.mode);
 
 	svm_lwp_intercept(svm, INTERCEPT_EXCEPTION, LWP_EXCEPTIONS & ~BIT(GP_VECTOR), steps);
 	svm_lwp_intercept(svm, INTERCEPT_EXCEPTION, BIT(GP_VECTOR),
@@ -99,7 +103,7 @@ bool svm_lwp_software_int(struct kvm_vcpu *vcpu, u32 exit_code)
 	struct vcpu_svm *svm = to_svm(vcpu);
 	u32 vector = exit_code - SVM_EXIT_EXCP_BASE;
 
-	if (!svm_lwp_mode_counts(svm->lwp.mode))
+	if (!svm_lwp_mode_sees_int(svm->lwp.mode))
 		return false;
 	if (exit_code != SVM_EXIT_SWINT && exit_code != SVM_EXIT_ICEBP &&
 	    (!svm_lwp_excepts(svm, vector) || !(SOFTWARE_EXCEPTIONS & BIT(vector))))

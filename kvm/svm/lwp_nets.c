@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Nets. With `exact` delivery the last events before a record pass up to breakpoints in DR0 to DR3
- * that cut each way of the program before the due one (lwp_net.h); the counter says how many passed.
- * The program runs without RFLAGS.TF, so there is nothing to hide from it.
+ * Breakpoints in DR0 to DR3 around VMRUN: of nets, and behind an instruction that shows or loads
+ * RFLAGS.TF (LWP_MODE_OVER, svm_lwp_way()). KVM restores the host's after #VMEXIT.
  *
- * Nobody else may use the debug registers. KVM loads them for the guest or user space, and restores
- * the host's after #VMEXIT, if one of these has breakpoints. A way out of CPL 3 leads to an exit
- * before the return: each return is intercepted while a net is out, as it is for steps.
+ * Nets: with `exact` delivery the last events before a record pass up to breakpoints that cut each
+ * way of the program before the due one (lwp_net.h); the counter says how many passed. The program
+ * runs without RFLAGS.TF, so there is nothing to hide from it. There is no net while the guest or
+ * user space has breakpoints. A way out of CPL 3 leads to an exit before the return: each return is
+ * intercepted while a net is out, as it is for steps.
  *
  * What an entry has passed is compared with the longest way of its net. If it is more, the vCPU
- * steps DOUBT instructions, twice as many the next time, and tries again. An event that passed is an
- * overshoot, which lwp_source.c counts. Where there is no net the vCPU steps, too.
+ * steps DOUBT instructions, twice as many the next time, and tries again. An event that passed is
+ * an overshoot, which lwp_source.c counts. Where there is no net the vCPU steps, too.
  */
 #include <asm/debugreg.h>
 
@@ -105,15 +106,9 @@ static bool svm_lwp_net_go(struct kvm_vcpu *vcpu, const u64 left[LWP_KINDS])
 	return true;
 }
 
-static u64 svm_lwp_net_linear(struct kvm_vcpu *vcpu, u64 ip)
-{
-	return svm_lwp_code_bits(vcpu) == LWP_CODE64 ? ip :
-						       (u32)(to_svm(vcpu)->vmcb->save.cs.base + ip);
-}
-
 static unsigned int svm_lwp_net_fetch(void *ctx, u64 ip, u8 *bytes)
 {
-	return svm_lwp_code_at(ctx, svm_lwp_net_linear(ctx, ip), bytes, LWP_NET_BYTES);
+	return svm_lwp_code_at(ctx, svm_lwp_linear(ctx, ip), bytes, LWP_NET_BYTES);
 }
 
 static bool svm_lwp_net_lay(struct kvm_vcpu *vcpu, const u64 left[LWP_KINDS])
@@ -133,8 +128,8 @@ static bool svm_lwp_net_lay(struct kvm_vcpu *vcpu, const u64 left[LWP_KINDS])
 }
 
 /*
- * Before an instruction at CPL 3, where the next event is near, with the lock held. True: enter with
- * a net; the source counts.
+ * Before an instruction at CPL 3, where the next event is near, with the lock held. True: enter
+ * with a net; the source counts.
  */
 bool svm_lwp_net(struct kvm_vcpu *vcpu)
 {
@@ -161,34 +156,64 @@ bool svm_lwp_net(struct kvm_vcpu *vcpu)
 	return false;
 }
 
-/* #DB was intercepted. True: the vCPU has come to the net. */
+/*
+ * #DB was intercepted, in a mode with breakpoints. True: only LWP's raised it. False: the handler
+ * of #DB continues, with what others wait for in DR6.
+ */
 bool svm_lwp_net_db(struct kvm_vcpu *vcpu)
 {
 	struct vcpu_svm *svm = to_svm(vcpu);
+	u64 dr6 = svm->vmcb->save.dr6, slots = svm->lwp.net.slots, others;
 
-	if (svm->lwp.mode != LWP_MODE_NET || !(svm->vmcb->save.dr6 & DR_TRAP_BITS))
+	if (!(dr6 & slots))
 		return false;
-	vcpu->stat.lwp_steps++;
-	svm_lwp_set_mode(svm, "db", LWP_MODE_NET);
-	svm->vmcb->save.dr6 = DR6_ACTIVE_LOW;
+	others = svm_lwp_watchpoints(dr6, svm->vmcb->save.dr7) & ~slots;
+	if (svm_lwp_stepped(svm))
+		others |= DR6_BS;
+	if (svm->lwp.mode == LWP_MODE_NET)
+		vcpu->stat.lwp_steps++;
+	svm_lwp_set_mode(svm, "db", svm->lwp.mode);
+	svm->vmcb->save.dr6 = DR6_ACTIVE_LOW | others;
 	vmcb_mark_dirty(svm->vmcb, VMCB_DR);
-	return true;
+	return !others;
 }
 
-/* Right before VMRUN, IRQs off. */
+/*
+ * The register for one more breakpoint: a free one, else one that waits for code elsewhere. If all
+ * four wait for data, DR3 misses it for one instruction.
+ */
+static unsigned int svm_lwp_free_slot(u64 dr7)
+{
+	int want, i;
+
+	for (want = -1; want <= DR_RW_EXECUTE; want++) {
+		for (i = 0; i < KVM_NR_DB_REGS; i++) {
+			if (svm_lwp_breakpoint_type(dr7, i) == want)
+				return i;
+		}
+	}
+	return KVM_NR_DB_REGS - 1;
+}
+
+/* Right before VMRUN, IRQs off. KVM loads the breakpoints of others before each entry. */
 void svm_lwp_net_entering(struct vcpu_svm *svm)
 {
 	struct svm_lwp_net *n = &svm->lwp.net;
-	u64 dr7 = DR7_FIXED_1;
+	u64 dr7 = svm->vmcb->save.dr7;
+	unsigned int slot;
 	u32 i;
 
-	if (svm->lwp.mode != LWP_MODE_NET)
+	if (svm->lwp.mode != LWP_MODE_NET && svm->lwp.mode != LWP_MODE_OVER)
 		return;
+	n->others_dr7 = dr7;
+	n->slots = 0;
 	for (i = 0; i < n->of.cuts; i++) {
-		set_debugreg(svm_lwp_net_linear(&svm->vcpu, n->of.cut[i]), i);
-		dr7 |= (u64)DR_GLOBAL_ENABLE << (i * DR_ENABLE_SIZE);
+		slot = svm_lwp_free_slot(dr7);
+		set_debugreg(svm_lwp_linear(&svm->vcpu, n->of.cut[i]), slot);
+		dr7 &= ~(0xfULL << (DR_CONTROL_SHIFT + slot * DR_CONTROL_SIZE));
+		dr7 |= (u64)DR_GLOBAL_ENABLE << (slot * DR_ENABLE_SIZE);
+		n->slots |= DR_TRAP0 << slot;
 	}
-	n->others_dr7 = svm->vmcb->save.dr7;
 	svm->vmcb->save.dr7 = dr7;
 	vmcb_mark_dirty(svm->vmcb, VMCB_DR);
 	n->rf = n->of.again && !(svm->vmcb->save.rflags & X86_EFLAGS_RF);
@@ -201,7 +226,7 @@ void svm_lwp_net_exited(struct vcpu_svm *svm)
 {
 	struct svm_lwp_net *n = &svm->lwp.net;
 
-	if (svm->lwp.mode != LWP_MODE_NET)
+	if (svm->lwp.mode != LWP_MODE_NET && svm->lwp.mode != LWP_MODE_OVER)
 		return;
 	svm->vmcb->save.dr7 = n->others_dr7;
 	vmcb_mark_dirty(svm->vmcb, VMCB_DR);

@@ -214,8 +214,8 @@ static void svm_lwp_too_near(struct svm_lwp *lwp, enum lwp_kind kind, u64 budget
 
 /*
  * Another row means other margins. How late interrupts come in events is a matter of the code that
- * runs, so those of another thread begin again as the row says. (Doubts of nets are of the processor,
- * and stay.)
+ * runs, so those of another thread begin again as the row says. (Doubts of nets are of the
+ * processor, and stay.)
  */
 static void svm_lwp_margins(struct svm_lwp *lwp)
 {
@@ -334,8 +334,8 @@ bool svm_lwp_source_active(struct kvm_vcpu *vcpu)
 /* The same, and must neither it nor a clock be read before it interrupts? */
 bool svm_lwp_source_will_interrupt(struct kvm_vcpu *vcpu)
 {
-	return svm_lwp_source_active(vcpu) && !to_svm(vcpu)->lwp.nets &&
-	       !source->pending(vcpu) && !svm_lwp_clock_pending(vcpu) &&
+	return svm_lwp_source_active(vcpu) && !to_svm(vcpu)->lwp.nets && !source->pending(vcpu) &&
+	       !svm_lwp_clock_pending(vcpu) &&
 	       !(source->needs_returns && source->needs_returns(vcpu));
 }
 

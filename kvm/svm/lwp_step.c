@@ -5,8 +5,8 @@
  * LWP's RFLAGS.TF exists only between svm_lwp_before_run() and svm_lwp_after_run(), around VMRUN.
  * Its other owners (the guest, KVM_GUESTDBG_SINGLESTEP, the NMI window) keep theirs in the VMCB all
  * the time, so no other code of KVM has to know of LWP's. KVM decodes the next instruction before
- * it runs. An instruction that could copy the flag to where the guest sees it is emulated, or runs
- * without the flag.
+ * it runs. An instruction that could copy the flag to where the guest sees it, or loads it, runs
+ * without the flag up to a breakpoint on what follows (lwp_nets.c).
  */
 #include <asm/debugreg.h>
 #include <trace/events/ipi.h>
@@ -69,23 +69,6 @@ void svm_lwp_after_run(struct vcpu_svm *svm)
 }
 
 /*
- * The bits DR6.B0 to B3 of a step that are the guest's own. The processor may also report
- * conditions of breakpoints that are not enabled; they are dropped. So are enabled breakpoints on
- * instructions: these fault before their instruction, and will come by themselves.
- */
-static u64 svm_lwp_watchpoints(u64 dr6, u64 dr7)
-{
-	u64 hit = 0;
-	int i;
-
-	for (i = 0; i < KVM_NR_DB_REGS; i++) {
-		if (svm_lwp_breakpoint_type(dr7, i) > DR_RW_EXECUTE)
-			hit |= dr6 & (DR_TRAP0 << i);
-	}
-	return hit;
-}
-
-/*
  * #DB was intercepted. True: only LWP's step raised it. False: the handler of #DB continues; DR6.BS
  * is cleared in the VMCB if only LWP stepped.
  */
@@ -95,11 +78,16 @@ bool svm_lwp_db(struct kvm_vcpu *vcpu)
 	struct svm_lwp *lwp = &svm->lwp;
 	u64 hit;
 
-	if (svm_lwp_net_db(vcpu))
-		return true;
+	if (lwp->mode == LWP_MODE_NET || lwp->mode == LWP_MODE_OVER)
+		return svm_lwp_net_db(vcpu);
 	if (!svm_lwp_mode_steps(lwp->mode) || !svm_lwp_stepped(svm))
 		return false;
 	svm_lwp_retired(vcpu);
+	if (lwp->behind.valid) {
+		lwp->next = lwp->behind;
+		lwp->behind.valid = false;
+		svm_lwp_retired(vcpu);
+	}
 	svm_lwp_set_mode(svm, "db", lwp->mode == LWP_MODE_IRET ? LWP_MODE_PASS : lwp->mode);
 	if (lwp->others_tf)
 		return false;

@@ -32,9 +32,9 @@ enum svm_lwp_mode {
 	LWP_MODE_COUNT, /* at full speed; the source counts */
 	LWP_MODE_NET, /* at full speed up to breakpoints, see lwp_nets.c; the source counts */
 	LWP_MODE_STEP, /* over one instruction at CPL 3, with RFLAGS.TF */
+	LWP_MODE_OVER, /* the same without the flag, up to a breakpoint or an intercept */
 	LWP_MODE_IRET, /* over an IRET, which loads RFLAGS.TF itself */
 	LWP_MODE_VMRUN, /* VMRUN of a nested guest completes; no instruction after it does */
-	LWP_MODE_EMULATE, /* not: KVM's emulator executes an instruction at CPL 3 */
 	/* After an exit, before the next mode is chosen: */
 	LWP_MODE_AT_IRET, /* an IRET is next */
 	LWP_MODE_AT_INT, /* a software interrupt is next: it runs while the source is stopped */
@@ -111,8 +111,9 @@ struct svm_lwp_fake {
 struct svm_lwp_net {
 	u32 off; /* steps that they are not trusted for */
 	u32 doubt; /* the same, the last time */
-	struct lwp_net of; /* the last entry's */
+	struct lwp_net of; /* the last entry's; with LWP_MODE_OVER only its cuts */
 	u64 left[LWP_KINDS]; /* events until one is due, at that entry */
+	u32 slots; /* bits of the registers that LWP has */
 	u64 others_dr7; /* around VMRUN */
 	bool rf; /* LWP has set RFLAGS.RF around VMRUN */
 };
@@ -193,6 +194,7 @@ struct svm_lwp {
 	bool ss_shadow; /* the instruction before was MOV SS or POP SS */
 	u64 others_tf; /* RFLAGS.TF as its other owners left it */
 	struct svm_lwp_next next;
+	struct svm_lwp_next behind; /* the one after it, if it is MOV SS or POP SS */
 	struct svm_lwp_memory memory;
 	bool avic_off; /* this vCPU is counted in kvm_svm_lwp.stepping */
 	struct lwp_stats seen; /* the engine's statistics that the vCPU's already include */
@@ -282,7 +284,8 @@ bool svm_lwp_software_int(struct kvm_vcpu *vcpu, u32 exit_code);
 bool svm_lwp_iret(struct kvm_vcpu *vcpu);
 bool svm_lwp_ud(struct kvm_vcpu *vcpu, int *r);
 
-/* KVM has completed an instruction: lwp_adjust.c */
+/* What an entry has passed, and KVM has completed an instruction: lwp_adjust.c */
+void svm_lwp_passed(struct kvm_vcpu *vcpu);
 void svm_lwp_skipped(struct kvm_vcpu *vcpu);
 void svm_lwp_emulated(struct kvm_vcpu *vcpu);
 

@@ -72,7 +72,7 @@ void svm_lwp_avic_stop(struct kvm *kvm)
 }
 
 /*
- * Inhibit AVIC in a mode with RFLAGS.TF; allow it when the vCPU runs at full speed again. The
+ * Inhibit AVIC for single steps; allow it when the vCPU runs at full speed again. The
  * processor delivers nothing before an IRET if RFLAGS.IF is clear, and the trap after it comes
  * first.
  */
@@ -83,7 +83,7 @@ void svm_lwp_avic(struct kvm_vcpu *vcpu)
 	if (mode == LWP_MODE_OFF || mode == LWP_MODE_COUNT)
 		svm_lwp_inhibit_avic(vcpu, false);
 	else if (mode == LWP_MODE_IRET ? kvm_get_rflags(vcpu) & X86_EFLAGS_IF :
-					 svm_lwp_mode_steps(mode))
+					 svm_lwp_mode_single(mode))
 		svm_lwp_inhibit_avic(vcpu, true);
 }
 

@@ -40,23 +40,31 @@ TEST(guests_own_single_step_goes_on)
 	total(11, "all instructions count while the guest single-steps itself");
 }
 
-/* The guest's DR0 and DR7; 400h: nothing is enabled. */
+/* The guest's DR7, DR0, and the other three, if they are enabled; 400h: nothing is. */
 static void set_debug_registers(u64 address, u64 dr7)
 {
-	struct kvm_debugregs d = { .db[0] = address, .dr6 = 0xffff0ff0, .dr7 = dr7 };
+	u64 others = dr7 & 0xa8 ? address : 0;
+	struct kvm_debugregs d = { .db = { address, others, others, others },
+				   .dr6 = 0xffff0ff0,
+				   .dr7 = dr7 };
 
 	if (ioctl(v->fd, KVM_SET_DEBUGREGS, &d))
 		ok(false, "KVM_SET_DEBUGREGS");
 }
 
-static void debug_register_hits(u64 rip, const char *what)
+static void debug_registers_hit(u64 rip, u64 which, const char *what)
 {
 	struct kvm_debugregs d;
 
 	ok(vm_run(vm, v) == 1 && vm_frame(vm, v, 1).rip == rip, "%s", what);
 	is(vm_frame(vm, v, 1).rflags & TF, 0, "no TF in its frame");
 	ioctl(v->fd, KVM_GET_DEBUGREGS, &d);
-	is(d.dr6 & 0x400f, 1, "DR6: B0, not BS");
+	is(d.dr6 & 0x400f, which, "DR6: these, not BS");
+}
+
+static void debug_register_hits(u64 rip, const char *what)
+{
+	debug_registers_hit(rip, 1, what);
 }
 
 TEST(guests_breakpoint_still_hits)
@@ -71,8 +79,8 @@ TEST(guests_breakpoint_still_hits)
 	COUNTED("around a breakpoint of the guest", 5, 6, 7, 8, 13, 14, 13, 14, 13, 14, 16, 17);
 }
 
-/* KVM's emulator executes PUSHF and POPF; breakpoints come before. */
-TEST(a_breakpoint_on_an_emulated_instruction_hits)
+/* PUSHF and POPF run up to a breakpoint of LWP's. */
+TEST(a_breakpoint_hits_before_one_of_lwp)
 {
 	begin(flags, flags_end, 2);
 	set_debug_registers(VM_CODE + 6, 0x402); /* PUSHF */
@@ -82,7 +90,27 @@ TEST(a_breakpoint_on_an_emulated_instruction_hits)
 	is(v->regs.r8, 0x203, "RF lets PUSHF pass, and its image has no TF");
 }
 
-TEST(user_spaces_breakpoint_on_an_emulated_instruction_hits)
+TEST(lwp_lends_itself_one_of_the_guests_four)
+{
+	begin(flags, flags_end, 2);
+	set_debug_registers(VM_CODE + 17, 0x4aa);
+	debug_registers_hit(VM_CODE + 17, 0xf,
+			    "#DB of the guest's breakpoints, behind PUSHF and POPF");
+	is(v->regs.r8, 0x203, "whose image has no TF");
+	lwp_put64(vm->mem + v->regs.rsp + 16, vm_frame(vm, v, 1).rflags | RF);
+	RUN_COUNTED("around four breakpoints", 5, 6, 7, 9, 11, 12, 14, 15, 17, 18);
+}
+
+TEST(guests_watchpoint_sees_pushf)
+{
+	begin(flags, flags_end, 2);
+	set_debug_registers(v->regs.rsp - 8, 0x90402); /* eight bytes, written */
+	debug_register_hits(VM_CODE + 7, "#DB of the guest's watchpoint behind PUSHF");
+	set_debug_registers(0, 0x400);
+	RUN_COUNTED("around a watchpoint on the stack", 5, 6, 7, 9, 11, 12, 14, 15, 17, 18);
+}
+
+TEST(user_spaces_breakpoint_hits_before_one_of_lwp)
 {
 	begin(flags, flags_end, 2);
 	vm_debug(v, KVM_GUESTDBG_USE_HW_BP, VM_CODE + 11);
@@ -126,14 +154,5 @@ TEST(user_space_single_steps_beside)
 		diag("at 0x%llx, wanted 0x%lx", v->regs.rip - VM_CODE, stops[i]);
 	vm_debug(v, 0, 0);
 	RUN_COUNTED("while user space single-steps", 5, 6, 7, 9, 11, 12, 14, 15, 17, 18);
-	is(v->regs.r8 & TF, 0, "PUSHF pushes no TF of user space's");
-}
-
-TEST(debugctl_btf_is_out_of_reach)
-{
-	begin(straight, straight_end, 2);
-	vm_set_msr(v, 0x1d9, 2);
-	ok(vm_get_msr(v, 0x1d9) != 2, "DEBUGCTL.BTF cannot be set");
-	RUN_COUNTED("every instruction, not every branch", 5, 6, 7, 8, 13, 14, 13, 14, 13, 14, 16,
-		    17);
+	is(v->regs.r8 & TF, TF, "PUSHF pushes user space's TF, as without LWP");
 }

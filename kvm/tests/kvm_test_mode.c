@@ -21,7 +21,7 @@
 
 /*
  * A mode, and for each event the modes that may follow: the first letters of OFF, PASS, COUNT, NET, STEP, IRET,
- * VMRUN, EMULATE; A: AT_IRET; X: AT_INT. NULL: the event cannot come, lwp_mode.c says why. `?` first: it seldom comes.
+ * VMRUN; e: OVER; A: AT_IRET; X: AT_INT. NULL: the event cannot come, lwp_mode.c says why. `?` first: it seldom comes.
  */
 enum { ENTER, INJECT, NESTED, PARK, RESUME, DB, IRET, INT, INSN, EVENTS };
 static const char *const events[EVENTS] = { "enter", "inject", "nested", "park", "resume",
@@ -37,9 +37,9 @@ static const struct {
 	{ 'c', "count", { ANY, "pc", "v", "op", ANY, NULL, "AX", "X", "p" } },
 	{ 'n', "net", { ANY, "pc", "?v", "op", ANY, "n", "AX", "X", "p" } },
 	{ 's', "step", { ANY, "pc", NULL, "op", ANY, "s" } },
+	{ 'e', "over", { ANY, "pc", NULL, "op", ANY, "e", "A", "X" } },
 	{ 'i', "iret", { "i", "pc", NULL, "op", "opi", "p" } },
 	{ 'v', "vmrun", { ANY, "pc", "?v" } },
-	{ 'e', "emulate", { ANY, "pc", NULL, "op", ANY } },
 	{ 'A', "at-iret", { "i", "pc", NULL, "op", "opi" } },
 	{ 'X', "at-int", { "opsie", "pc", NULL, "op", "opsie" } },
 };

@@ -30,8 +30,7 @@ static void steps_are(u32 records, u32 each)
 	u64 steps = vm_stat(v, "lwp_steps");
 
 	if (on)
-		ok(steps <= (u64)records * (MARGIN / each + 20), "a step a net: %lu steps",
-		   steps);
+		ok(steps <= (u64)records * (MARGIN / each + 20), "a step a net: %lu steps", steps);
 	else
 		ok(steps >= (u64)records * (MARGIN - 2), "a step an instruction: %lu steps", steps);
 	is(vm_stat(v, "lwp_overshoots"), 0, "no overshoot");

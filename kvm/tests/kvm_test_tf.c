@@ -86,6 +86,49 @@ TEST(mov_ss_does_not_swallow_a_step)
 	is(v->regs.r8, 0x202, "PUSHF in the shadow of MOV SS pushes no TF");
 }
 
+PROGRAM(behind_stack_segment, "	mov %ss, %eax\n"
+			      "	mov %eax, %ss\n" /* 7 */
+			      "	int $4\n" /* not counted */
+			      "	mov %rsp, %rdx\n"
+			      "	mov %cs, %ebx\n"
+			      "	lea 2f(%rip), %rdi\n"
+			      "	mov $3, %ecx\n"
+			      "1:	mov %eax, %ss\n"
+			      "	loop 1b\n"
+			      "	push %rax\n"
+			      "	push %rdx\n"
+			      "	pushf\n"
+			      "	push %rbx\n"
+			      "	push %rdi\n"
+			      "	mov %eax, %ss\n"
+			      "	iretq\n"
+			      "2:	nop\n");
+
+TEST(what_is_behind_mov_ss_counts_as_without_it)
+{
+	begin_total(behind_stack_segment, behind_stack_segment_end);
+	stops_without_tf(4, "INT 4 in the shadow of MOV SS");
+	run_to_end();
+	total(20, "LOOP back to MOV SS and IRET in its shadow");
+	begin(behind_stack_segment, behind_stack_segment_end, 2);
+	stops_without_tf(4, "INT 4 in the shadow of MOV SS");
+	RUN_COUNTED("what is in the shadow has no record while another waits", 5, 7, 11, 14, 16, 23,
+		    28, 28, 28, 32, 33, 34, 35, 36, 37, 41, 42);
+}
+
+/* INT 4 comes before the record of MOV SS is stored. */
+TEST(nothing_is_stored_before_int_in_the_shadow)
+{
+	begin(behind_stack_segment, behind_stack_segment_end, 2);
+	block_event(vm, 2, 100, 1);
+	vm_map(vm, VM_RING, false);
+	stops_without_tf(4, "INT 4 first");
+	is(vm_run(vm, v), 14, "then #PF of the store");
+	vm_map(vm, VM_RING, true);
+	run_to_end();
+	is(ring_record(vm, 0).address, VM_CODE + 7, "the record names MOV SS");
+}
+
 /* The record of MOV SS at 7 waits for the end of the shadow, after NOP at 9. */
 TEST(nothing_is_stored_in_the_shadow_of_mov_ss)
 {

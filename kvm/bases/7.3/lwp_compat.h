@@ -54,7 +54,7 @@ static inline bool lwp_encrypted(struct kvm *kvm)
 #endif
 }
 
-/* Does the processor record branches for the guest, so that DEBUGCTL is in the VMCB? */
+/* Does the processor record branches for the guest? */
 static inline bool lwp_branches_recorded(const struct vmcb *vmcb)
 {
 	return vmcb->control.misc_ctl2 & SVM_MISC2_ENABLE_V_LBR;
