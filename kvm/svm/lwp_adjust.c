@@ -11,7 +11,6 @@
  */
 #include "svm.h"
 #include "lwp_layers.h"
-#include "lwp_trace.h"
 
 /* The instruction in lwp->next has retired; user: at CPL 3. */
 static void svm_lwp_retire(struct kvm_vcpu *vcpu, bool user)
@@ -22,7 +21,6 @@ static void svm_lwp_retire(struct kvm_vcpu *vcpu, bool user)
 	next->valid = false;
 	lwp->ss_shadow = false;
 	vcpu->stat.lwp_steps++;
-	trace_kvm_lwp_step(vcpu->vcpu_id, next->retired.address, next->insn.kind);
 	if (!user)
 		return;
 	mutex_lock(&lwp->lock);

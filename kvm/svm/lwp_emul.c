@@ -6,7 +6,6 @@
 #include "x86.h"
 #include "lwp_layers.h"
 #include "lwp/lwp_xop.h"
-#include "lwp_trace.h"
 
 static void svm_lwp_inject_read(struct kvm_vcpu *vcpu, struct x86_exception *e)
 {
@@ -140,7 +139,6 @@ static bool svm_lwp_execute(struct kvm_vcpu *vcpu, const struct lwp_xop *xop, in
 	if (svm_lwp_memory_unlock(vcpu))
 		return false;
 
-	trace_kvm_lwp_insn(vcpu->vcpu_id, xop->op, retired.address, read ? exc.kind : LWP_EXC_GP);
 	if (!read)
 		svm_lwp_inject_read(vcpu, &fault);
 	else if (exc.kind != LWP_EXC_NONE)

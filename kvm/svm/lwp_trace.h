@@ -11,30 +11,6 @@
 #define TRACE_SYSTEM kvm_lwp
 
 /* clang-format off */
-TRACE_EVENT(kvm_lwp_insn,
-	TP_PROTO(unsigned int vcpu_id, unsigned int op, u64 address, unsigned int exception),
-	TP_ARGS(vcpu_id, op, address, exception),
-
-	TP_STRUCT__entry(
-		__field(unsigned int, vcpu_id)
-		__field(unsigned int, op)
-		__field(u64, address)
-		__field(unsigned int, exception)
-	),
-
-	TP_fast_assign(
-		__entry->vcpu_id = vcpu_id;
-		__entry->op = op;
-		__entry->address = address;
-		__entry->exception = exception;
-	),
-
-	TP_printk("vcpu %u %s at 0x%llx exception %u", __entry->vcpu_id,
-		  __print_symbolic(__entry->op, { 0, "llwpcb" }, { 1, "slwpcb" },
-				   { 2, "lwpins" }, { 3, "lwpval" }),
-		  __entry->address, __entry->exception)
-);
-
 TRACE_EVENT(kvm_lwp_mode,
 	TP_PROTO(unsigned int vcpu_id, const char *event, const char *from, const char *to),
 	TP_ARGS(vcpu_id, event, from, to),
@@ -55,25 +31,6 @@ TRACE_EVENT(kvm_lwp_mode,
 
 	TP_printk("vcpu %u %s: %s, %s", __entry->vcpu_id, __entry->event, __entry->from,
 		  __entry->to)
-);
-
-TRACE_EVENT(kvm_lwp_step,
-	TP_PROTO(unsigned int vcpu_id, u64 address, unsigned int kind),
-	TP_ARGS(vcpu_id, address, kind),
-
-	TP_STRUCT__entry(
-		__field(unsigned int, vcpu_id)
-		__field(u64, address)
-		__field(unsigned int, kind)
-	),
-
-	TP_fast_assign(
-		__entry->vcpu_id = vcpu_id;
-		__entry->address = address;
-		__entry->kind = kind;
-	),
-
-	TP_printk("vcpu %u at 0x%llx kind %u", __entry->vcpu_id, __entry->address, __entry->kind)
 );
 
 TRACE_EVENT(kvm_lwp_boundary,
