@@ -158,6 +158,7 @@ static int svm_lwp_read_linear(struct svm_lwp_reader *reader, u64 linear, void *
 			if (svm_lwp_failed(vcpu, linear, access, LWP_MEM_NOT_RAM) == LWP_MEM_AGAIN)
 				return -EFAULT;
 			memset(buf, 0xff, part);
+			reader->not_ram = true;
 		}
 		linear += part;
 		buf += part;
@@ -234,8 +235,7 @@ struct lwp_access svm_lwp_access(struct svm_lwp_reader *reader, struct kvm_vcpu 
 		.read = svm_lwp_read_ea,
 	};
 
-	reader->vcpu = vcpu;
-	memset(&reader->e, 0, sizeof(reader->e));
+	*reader = (struct svm_lwp_reader){ .vcpu = vcpu };
 	if (svm_lwp_code_bits(vcpu) == LWP_CODE64)
 		access.stack_bits = 64;
 	else

@@ -35,6 +35,7 @@ struct svm_lwp_counter {
 struct svm_lwp_reader {
 	struct kvm_vcpu *vcpu;
 	struct x86_exception e;
+	bool not_ram; /* some of what was read, so the processor would get something else */
 };
 
 /*

@@ -94,7 +94,7 @@ static bool svm_lwp_net_go(struct kvm_vcpu *vcpu, const u64 left[LWP_KINDS])
 	if (!(insn.kind == LWP_INSN_RET && insn.length <= 2) &&
 	    !(insn.kind == LWP_INSN_JMP_IND && insn.rm.is_mem))
 		return false;
-	if (lwp_insn_target(&insn, kvm_rip_read(vcpu), &access, &r.target) ||
+	if (lwp_insn_target(&insn, kvm_rip_read(vcpu), &access, &r.target) || reader.not_ram ||
 	    is_noncanonical_address(r.target, vcpu, 0))
 		return false;
 	svm_lwp_source_retired(vcpu, &r);

@@ -256,6 +256,28 @@ PROGRAM(odd, "	mov $150, %r8d\n"
 	     "6:	dec %r8d\n"
 	     "	jnz 1b\n");
 
+/* Within the margin; KVM must not jump itself to where a device says. */
+extern const u8 device_on[];
+PROGRAM(device, "	mov $100, %ecx\n"
+		"1:	nop\n"
+		"	loop 1b\n"
+		"	jmp *(%rdi)\n"
+		"	ud2\n"
+		"device_on: nop\n");
+
+TEST(a_jump_through_what_is_not_ram_is_the_processors)
+{
+	u64 target = VM_AT(device, device_on);
+
+	begin_delivery(device, device_end, 0, LWP_F_IRE);
+	event_each(2, PERIOD);
+	vm_remap(vm, VM_DATA, 0xd0000000);
+	is(vm_run(vm, v), VM_MMIO, "it is read from the device");
+	memcpy(v->run->mmio.data, &target, sizeof(target));
+	run_to_end();
+	is(PERIOD - 1 - block_counter(vm, 2), 203, "instructions");
+}
+
 /* Records of events 2 and 3 each so many, from a run of that program. */
 static u32 odd_records(u32 policy, u32 insns, u32 branches, struct lwp_record *to)
 {
