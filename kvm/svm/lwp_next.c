@@ -49,9 +49,7 @@ static void svm_lwp_describe(struct kvm_vcpu *vcpu, struct svm_lwp_next *next)
 		if (lwp_insn_target(insn, next->ip, &access, &target))
 			target = 0;
 	}
-	r->target = insn->code_bits == LWP_CODE64 ?
-			    target :
-			    (u32)(to_svm(vcpu)->vmcb->save.cs.base + target);
+	r->target = svm_lwp_linear(vcpu, target);
 }
 
 static bool svm_lwp_has_shadow(const struct svm_lwp_next *next)

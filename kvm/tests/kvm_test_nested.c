@@ -123,8 +123,8 @@ static void intercept(u32 word, u32 bit, bool on)
 	lwp_put32(at, on ? lwp_get32(at) | LWP_BIT(bit) : lwp_get32(at) & ~LWP_BIT(bit));
 }
 
-/* KVM's emulator executes PUSHF and POPF while a program is stepped; the hypervisor's intercepts come first. */
-TEST(a_hypervisor_may_intercept_what_is_emulated)
+/* PUSHF and POPF run up to a breakpoint while a program is stepped; the hypervisor's intercepts come first. */
+TEST(a_hypervisor_may_intercept_what_shows_tf)
 {
 	begin(false);
 	vm_load(h.vm, flags, flags_end);
