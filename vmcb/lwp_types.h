@@ -88,10 +88,12 @@ static inline void lwp_put32(void *p, u32 v)
 	lwp_put16((u8 *)p + 2, (u16)(v >> 16));
 }
 
+/* By bytes, GCC would make vectors of two words out of parts on the stack. */
 static inline void lwp_put64(void *p, u64 v)
 {
-	lwp_put32(p, (u32)v);
-	lwp_put32((u8 *)p + 4, (u32)(v >> 32));
+	if (__BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__)
+		v = __builtin_bswap64(v);
+	memcpy(p, &v, sizeof(v));
 }
 
 #endif
