@@ -222,17 +222,6 @@ struct lwp_txn {
 	u64 missed; /* MissedEvents */
 };
 
-/*
- * BufferTailOffset of a block, corrected if it breaks the protocol (see the choices in lwp_store.c)
- * (43724-304, 43724-420, 43724-805, 43724-806, 2007-410, 2007-418, 2007-801, 2007-802, 2007-809).
- */
-static inline u32 lwp_ring_tail(const struct lwp_engine *e, const u8 *block)
-{
-	u32 tail = lwp_get32(block + e->rev->cb_tail_offset);
-
-	return tail < e->st.size ? tail - tail % LWP_RECORD_SIZE : 0;
-}
-
 /* Map the slot at the head for writing. */
 static inline enum lwp_mem_result lwp_map_slot(struct lwp_engine *e, struct lwp_txn *t,
 					       struct lwp_fault *fault)
