@@ -334,6 +334,9 @@ static bool cnt_found(CPUX86State *env, uint64_t address, uint32_t info)
         --*cnt_left(env);
         return true;
     }
+    if (x86_cnt_exit_requested(env)) {
+        return false; /* its own interrupt comes before its record */
+    }
     next = cnt_trace(env, address, 0, info, c->folded + 1);
     if (next) {
         cnt_set_left(env, MIN(next - 1, CNT_MAX_INSNS));

@@ -255,23 +255,20 @@ static bool lwp_store_now(CPUX86State *env, const X86CntInsn *insn)
 
 /*
  * Store the record at once; what lwp_store_now() asks besides have the caller or
- * x86_cnt_update() seen.  Steps before a stop are counted down, so they are not
+ * x86_cnt_update() seen: single steps are translated otherwise, and a breakpoint
+ * on data asks to leave.  Steps before a stop are counted down, so they are not
  * traced.  Instructions that branches end are folded later.
  */
 static uint32_t lwp_trace_it(CPUX86State *env, uint64_t address, uint64_t to,
                              uint32_t info, uint32_t insns)
 {
     X86LWP *lwp = env->lwp;
-    CPUState *cs = env_cpu(env);
     struct lwp_traced r = { .address = address };
     struct lwp_engine *e;
     uint8_t *block, *slot;
     uint32_t next;
 
-    if (!lwp || !lwp->cursor.on || (env->eflags & TF_MASK) ||
-        (env->hflags & HF_IOBPT_MASK) || lwp_interrupted(env) ||
-        !QTAILQ_EMPTY(&cs->breakpoints) || !QTAILQ_EMPTY(&cs->watchpoints) ||
-        cpu_single_stepping(cs)) {
+    if (!lwp || !lwp->cursor.on) {
         return 0;
     }
     e = &lwp->engine;

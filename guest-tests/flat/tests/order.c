@@ -13,7 +13,7 @@
 #define APIC_VA (USER_BASE + 0x50000)
 #define ABSENT_VA (USER_BASE + 0x60000)
 
-extern char ord_code[], ord_2[], ord_3[], ord_fetch[], ord_jump[];
+extern char ord_code[], ord_2[], ord_3[], ord_fetch[], ord_jump[], ord_calls[], ord_call[];
 
 /* With the APIC mapped for user code, ord_2 can send an interrupt to its own processor. */
 USER_CODE("ord_code: llwpcb %rax\n"
@@ -22,7 +22,10 @@ USER_CODE("ord_code: llwpcb %rax\n"
 	  "ord_3: nop\n"
 	  "user_exit\n"
 	  "ord_fetch: llwpcb %rax\n"
-	  "ord_jump: jmp *%rdx\n");
+	  "ord_jump: jmp *%rdx\n"
+	  "ord_calls: llwpcb %rax\n"
+	  "mov %rdx, %rsp\n"
+	  "ord_call: call ord_3\n");
 
 static struct lwp l;
 static u32 seen_head;
@@ -48,6 +51,22 @@ static void run(u64 address, u32 value, u64 flags, const char *what)
 	report_eq(seen_head, 0, "comes right after the instruction and does not see its record");
 	EXPECT_IRE(&l, "the record is stored after the handler", ord_2);
 	report_pop();
+}
+
+/* A branch that stores where a data breakpoint is. The instruction before it has its record. */
+static void test_branch(void)
+{
+	const u64 write_8 = DR7_NONE | 2 | 1 << 16 | 2 << 18; /* DR0 on, eight bytes */
+
+	lwp_prepare(&l, EVENT(EV_IRE, 0, 0), ord_calls);
+	l.u.r.rdx = DATA_VA + 8;
+	seen_head = ~0u;
+	asm volatile("mov %0, %%dr0; mov %1, %%dr7" : : "r"(DATA_VA), "r"(write_8));
+	lwp_resume(&l);
+	asm volatile("mov %0, %%dr7" : : "r"(DR7_NONE));
+	report_eq(seen_head, RECORD_SIZE,
+		  "a data breakpoint of a branch: right after it, before its record");
+	report_eq(ring_record(&l, 1).address, (u64)ord_call, "the record is stored after the handler");
 }
 
 /* The fetch belongs to the next instruction: its fault comes after the store, and after the store's own fault. */
@@ -89,5 +108,6 @@ FLAT_TEST(order)
 	run(APIC_VA + ICR_LOW, VECTOR, RFLAGS_IF, "an interrupt");
 	run(APIC_VA + ICR_LOW, ICR_NMI, 0, "an NMI");
 	run(DATA_VA, 0, RFLAGS_TF, "a single step");
+	test_branch();
 	test_fetch();
 }
