@@ -345,6 +345,7 @@ void x86_ibs_note(CPUX86State *env, X86PMU *pmu, uint64_t address,
 
     ibs_access(&pmu->ibs, address, info);
     if (!(info & X86_CNT_LOAD_STORE) && model &&
+        x86_load_reads_ram(env, address, info & X86_CNT_LOAD_SIZE, 0) &&
         x86_load_misses(model, address, lines, &miss)) {
         ibs_missed(&pmu->ibs, &miss);
     }

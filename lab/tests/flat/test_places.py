@@ -23,7 +23,7 @@ OFF = {"block": "block-hole", "ring": "ring-hole"}
 # Rows that place nothing: code that changes, and loads for other programs.
 LEFT_OUT = ("code_", "bench")
 # Parts of rows' names. Loads of a device are no misses; contexts are looked for through tables in RAM only.
-OTHERWISE = {"data": "dcache", "table": "collect"}
+OTHERWISE = {"data": "cache", "table": "collect"}
 # Rows whose programs read clocks, are interrupted, or have physical addresses in registers; that read their ring, or
 # map block or ring once more, which is then memory beside block-hole and ring-hole; and whose LOCK ADC faults, as a
 # read where QEMU executes it alone, and as a write elsewhere (error code of #PF).
