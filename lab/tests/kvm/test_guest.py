@@ -130,17 +130,18 @@ def test_guest_wait(tmp_path: Path, points: Points) -> None:
     judge_left(tmp_path, "wait", points)
 
 
-CHASES = "320"  # the workload's seed with which half of its instructions chase pointers: these miss anyway
+# The workload's seed with which seven eighths of its instructions chase pointers. These miss anyway; of the rest, lines
+# that KVM and the kernels displace at each exit are misses of its own, and a slow machine has more exits.
+CHASES = ("570509", "180000")
 
 
 def test_guest_misses(tmp_path: Path) -> None:
     """Data cache misses of a program in a guest, which KVM samples, are those of TCG's model within five standard
-    deviations, and a tenth for what a few ops of each VM-Entry add: on a busy machine the guest executes little between
-    two of them."""
+    deviations, and a tenth for lines that exits displace."""
     misses = {}
     for accel in ("tcg", "kvm"):
         options = [f"--accel={accel}", "--smp=1", f"--stats={tmp_path}/{accel}", "--json", "--events=dcache-misses"]
-        said = good([TOP / "vlwp", "count", *options, "--", WORKLOAD, CHASES, "300000"])
+        said = good([TOP / "vlwp", "count", *options, "--", WORKLOAD, *CHASES])
         misses[accel] = json.loads(said[said.index("{"):])["runs"][0]["dcache-misses"]
     samples = totals(tmp_path / "kvm")["counter-irqs"]
     deviation = misses["tcg"] / math.sqrt(max(samples, 1))
