@@ -29,7 +29,7 @@ int svm_lwp_extension(struct kvm *kvm)
 		return 0;
 	return KVM_LWP_HAS_43724 | KVM_LWP_HAS_2007 | KVM_LWP_HAS_AUTO | KVM_LWP_HAS_OS |
 	       KVM_LWP_HAS_EXACT | KVM_LWP_HAS_NO_PRESET |
-	       (svm_lwp_source_prompt() ? KVM_LWP_HAS_PROMPT : 0) |
+	       (svm_lwp_source_perf() ? KVM_LWP_HAS_PROMPT : 0) |
 	       (svm_lwp_ibs_offered() ? KVM_LWP_HAS_MISSES : 0) |
 	       (kvm_cpu_cap_has(X86_FEATURE_SVM) ? KVM_LWP_HAS_VMCB : 0);
 }
@@ -53,7 +53,7 @@ static int svm_lwp_set_policy(struct kvm *kvm, const void __user *from)
 		return -EFAULT;
 	if (!lwp_rev_get(policy.rev) || policy.context > KVM_LWP_CONTEXT_OS ||
 	    policy.delivery >
-		    (svm_lwp_source_prompt() ? LWP_DELIVERY_PROMPT : LWP_DELIVERY_EXACT) ||
+		    (svm_lwp_source_perf() ? LWP_DELIVERY_PROMPT : LWP_DELIVERY_EXACT) ||
 	    policy.flags & ~flags || memchr_inv(policy.reserved, 0, sizeof(policy.reserved)))
 		return -EINVAL;
 

@@ -114,7 +114,7 @@ static bool svm_lwp_boundary(struct kvm_vcpu *vcpu)
 /* Without steps: because the source counts, or because nothing is to be counted. */
 static enum svm_lwp_mode svm_lwp_unstepped(struct kvm_vcpu *vcpu)
 {
-	return svm_lwp_source_active(vcpu) ? LWP_MODE_COUNT : LWP_MODE_PASS;
+	return to_svm(vcpu)->lwp.counting ? LWP_MODE_COUNT : LWP_MODE_PASS;
 }
 
 /* Below CPL 3: the return is stepped over if it is next. */
@@ -137,7 +137,7 @@ static enum svm_lwp_mode svm_lwp_choose_user(struct kvm_vcpu *vcpu, bool *again)
 	bool iret = lwp->mode == LWP_MODE_AT_IRET && kvm_rip_read(vcpu) == lwp->iret_ip;
 	bool uncounted = iret || lwp->mode == LWP_MODE_AT_INT;
 
-	if (svm_lwp_source_active(vcpu) && svm->vmcb->control.int_state & SVM_INTERRUPT_SHADOW_MASK)
+	if (lwp->counting && svm->vmcb->control.int_state & SVM_INTERRUPT_SHADOW_MASK)
 		lwp->ss_shadow = true;
 	if (uncounted)
 		svm_lwp_source_pause(vcpu);

@@ -38,44 +38,6 @@ struct svm_lwp_reader {
 	bool not_ram; /* some of what was read, so the processor would get something else */
 };
 
-/*
- * A source of event counts, see lwp_source.c. All functions may be NULL: then every instruction is
- * stepped. They are called in process context with svm_lwp.lock held, except usable() and where a
- * comment says otherwise; stop() by any thread, the others by the vCPU's.
- */
-struct svm_lwp_source {
-	const char *name;
-	bool steps; /* counts in software: each instruction is stepped and passed to retired() */
-	bool (*usable)(void); /* NULL: on any host */
-	bool (*exact)(enum lwp_kind kind); /* are its counts right? NULL: they are */
-	/*
-	 * Count from 0 and interrupt after `after` events of a kind; 0 = do not count them. False:
-	 * the source cannot.
-	 */
-	bool (*arm)(struct kvm_vcpu *vcpu, const u64 after[LWP_KINDS]);
-	/*
-	 * Events since arm(); 0 for a kind that is not counted. False: a counter was lost. Then
-	 * these have certainly passed, others are lost, and the statistic lwp_no_counter says so.
-	 */
-	bool (*stop)(struct kvm_vcpu *vcpu, u64 passed[LWP_KINDS]);
-	/*
-	 * As stop(), but it continues to count. Called where pending() is false. NULL: the source
-	 * can be read only when it stops.
-	 */
-	void (*passed)(struct kvm_vcpu *vcpu, u64 passed[LWP_KINDS]);
-	/* Must it be read, e.g. because a count is reached? Then stop() is called at CPL 3. */
-	bool (*pending)(struct kvm_vcpu *vcpu);
-	/* Has it interrupted since arm()? Reads no counter. IRQs may be off. May be NULL. */
-	bool (*interrupted)(struct kvm_vcpu *vcpu);
-	/* An instruction that counts was stepped, or completed by KVM. */
-	void (*retired)(struct kvm_vcpu *vcpu, const struct lwp_retired *r);
-	/* Around VMRUN, IRQs off and without the lock; may be NULL. */
-	void (*entering)(struct kvm_vcpu *vcpu);
-	void (*exited)(struct kvm_vcpu *vcpu);
-	/* Must IRET stay intercepted, because the counter counts returns to CPL 3? May be NULL. */
-	bool (*needs_returns)(struct kvm_vcpu *vcpu);
-};
-
 /* Does the vCPU run with RFLAGS.TF of LWP? */
 static inline bool svm_lwp_mode_steps(enum svm_lwp_mode mode)
 {
@@ -181,29 +143,47 @@ void svm_lwp_ibs_run(struct kvm_vcpu *vcpu);
 void svm_lwp_ibs_entering(struct vcpu_svm *svm);
 void svm_lwp_ibs_exited(struct vcpu_svm *svm);
 
-/* lwp_perf.c */
-extern const struct svm_lwp_source svm_lwp_perf;
+/*
+ * lwp_perf.c: called with svm_lwp.lock held; svm_lwp_perf_stop() and _free() by any thread, the
+ * others by the vCPU's.
+ */
+bool svm_lwp_perf_usable(void); /* on this host? Without the lock */
 void svm_lwp_perf_free(struct kvm_vcpu *vcpu);
-
-/* lwp_fake.c */
-extern const struct svm_lwp_source svm_lwp_fake;
+/*
+ * Count from 0 and interrupt after `after` events of a kind; 0 = do not count them. False: perf
+ * cannot.
+ */
+bool svm_lwp_perf_arm(struct kvm_vcpu *vcpu, const u64 after[LWP_KINDS]);
+/*
+ * Events since svm_lwp_perf_arm(); 0 for a kind that is not counted. False: a counter was lost.
+ * Then these have certainly passed, others are lost, and the statistic lwp_no_counter says so.
+ */
+bool svm_lwp_perf_stop(struct kvm_vcpu *vcpu, u64 passed[LWP_KINDS]);
+/* The same, but it continues to count. Called where svm_lwp_perf_pending() is false. */
+void svm_lwp_perf_so_far(struct kvm_vcpu *vcpu, u64 passed[LWP_KINDS]);
+/* Must it be read, as a count is reached? Then svm_lwp_perf_stop() is called at CPL 3. */
+bool svm_lwp_perf_pending(struct kvm_vcpu *vcpu);
+/* Has it interrupted since svm_lwp_perf_arm()? Reads no counter. IRQs may be off. */
+bool svm_lwp_perf_interrupted(struct kvm_vcpu *vcpu);
+/* An instruction that counts was completed by KVM. */
+void svm_lwp_perf_retired(struct kvm_vcpu *vcpu, const struct lwp_retired *r);
+/* Around VMRUN, IRQs off and without the lock */
+void svm_lwp_perf_entering(struct kvm_vcpu *vcpu);
+void svm_lwp_perf_exited(struct kvm_vcpu *vcpu);
+/* Must IRET stay intercepted, because the counter counts returns to CPL 3? */
+bool svm_lwp_perf_needs_returns(struct kvm_vcpu *vcpu);
 
 /* lwp_source.c: called with svm_lwp.lock held, except at set-up and around VMRUN */
 const char *svm_lwp_source_setup(void);
 void svm_lwp_source_init(struct kvm_vcpu *vcpu);
 void svm_lwp_source_free(struct kvm_vcpu *vcpu);
-bool svm_lwp_source_readable(void);
-bool svm_lwp_source_prompt(void);
+bool svm_lwp_source_perf(void);
 bool svm_lwp_source_clocks(enum lwp_kind kind);
 bool svm_lwp_source_counts(struct kvm_vcpu *vcpu);
 bool svm_lwp_source_nets(const struct svm_lwp *lwp);
 void svm_lwp_source_left(struct kvm_vcpu *vcpu, u64 left[LWP_KINDS]);
 bool svm_lwp_source_arm_nets(struct kvm_vcpu *vcpu, const u64 left[LWP_KINDS]);
-bool svm_lwp_source_active(struct kvm_vcpu *vcpu);
 bool svm_lwp_source_will_interrupt(struct kvm_vcpu *vcpu);
-void svm_lwp_source_entering(struct kvm_vcpu *vcpu);
-void svm_lwp_source_exited(struct kvm_vcpu *vcpu);
-bool svm_lwp_source_interrupted(struct kvm_vcpu *vcpu);
 void svm_lwp_source_drop(struct kvm_vcpu *vcpu);
 void svm_lwp_source_stop(struct kvm_vcpu *vcpu);
 void svm_lwp_source_pause(struct kvm_vcpu *vcpu);

@@ -37,7 +37,7 @@ static bool svm_lwp_net_possible(struct kvm_vcpu *vcpu)
 	const struct vmcb *vmcb = svm->vmcb;
 
 	return !(to_kvm_svm(vcpu->kvm)->lwp.policy.flags & KVM_LWP_NO_NET) && !svm->lwp.net.off &&
-	       svm->lwp.engine.delivery == LWP_DELIVERY_EXACT && svm_lwp_source_readable() &&
+	       svm->lwp.engine.delivery == LWP_DELIVERY_EXACT && svm_lwp_source_perf() &&
 	       !svm_lwp_clock_steps(&svm->lwp.engine) && !is_guest_mode(vcpu) &&
 	       svm_lwp_breakpoints_free(vcpu) && !(vmcb->save.rflags & X86_EFLAGS_TF) &&
 	       !(vmcb->control.int_state & SVM_INTERRUPT_SHADOW_MASK);

@@ -68,7 +68,7 @@ void svm_lwp_perf_free(struct kvm_vcpu *vcpu)
 }
 
 /* Does this host have the counters? They need not be free now. */
-static bool svm_lwp_perf_usable(void)
+bool svm_lwp_perf_usable(void)
 {
 	struct svm_lwp_perf p = {};
 	int n;
@@ -118,7 +118,7 @@ static void svm_lwp_perf_fail(struct kvm_vcpu *vcpu)
 	vcpu->stat.lwp_no_counter++;
 }
 
-static bool svm_lwp_perf_arm(struct kvm_vcpu *vcpu, const u64 after[LWP_KINDS])
+bool svm_lwp_perf_arm(struct kvm_vcpu *vcpu, const u64 after[LWP_KINDS])
 {
 	struct svm_lwp_perf *p = &to_svm(vcpu)->lwp.perf;
 	u64 insns = after[LWP_KIND_IRE], branches = after[LWP_KIND_BRE];
@@ -167,7 +167,7 @@ static void svm_lwp_perf_add_up(const struct svm_lwp_perf *p, const u64 count[SV
 			lost & BIT(SVM_LWP_PERF_FAR), p->emulated[LWP_KIND_BRE]);
 }
 
-static bool svm_lwp_perf_stop(struct kvm_vcpu *vcpu, u64 passed[LWP_KINDS])
+bool svm_lwp_perf_stop(struct kvm_vcpu *vcpu, u64 passed[LWP_KINDS])
 {
 	struct svm_lwp_perf *p = &to_svm(vcpu)->lwp.perf;
 	u64 count[SVM_LWP_PERF_EVENTS];
@@ -180,7 +180,7 @@ static bool svm_lwp_perf_stop(struct kvm_vcpu *vcpu, u64 passed[LWP_KINDS])
 }
 
 /* A counter of far transfers that is lost counts nothing here, so the next event seems nearer. */
-static void svm_lwp_perf_so_far(struct kvm_vcpu *vcpu, u64 passed[LWP_KINDS])
+void svm_lwp_perf_so_far(struct kvm_vcpu *vcpu, u64 passed[LWP_KINDS])
 {
 	struct svm_lwp_perf *p = &to_svm(vcpu)->lwp.perf;
 	u64 count[SVM_LWP_PERF_EVENTS] = {};
@@ -203,13 +203,13 @@ static bool svm_lwp_perf_passed(struct svm_lwp_perf *p, enum svm_lwp_perf_event 
 	return after && svm_lwp_event_reached(p->event[n], after - (PERF_LEAST - 1) + besides);
 }
 
-static bool svm_lwp_perf_interrupted(struct kvm_vcpu *vcpu)
+bool svm_lwp_perf_interrupted(struct kvm_vcpu *vcpu)
 {
 	return READ_ONCE(to_svm(vcpu)->lwp.perf.overflow);
 }
 
 /* Instructions that KVM completed delay the interrupt by their number: arm again for the rest. */
-static bool svm_lwp_perf_pending(struct kvm_vcpu *vcpu)
+bool svm_lwp_perf_pending(struct kvm_vcpu *vcpu)
 {
 	struct svm_lwp_perf *p = &to_svm(vcpu)->lwp.perf;
 
@@ -219,7 +219,7 @@ static bool svm_lwp_perf_pending(struct kvm_vcpu *vcpu)
 }
 
 /* KVM has completed an instruction of the guest, so the counters have not counted it. */
-static void svm_lwp_perf_retired(struct kvm_vcpu *vcpu, const struct lwp_retired *r)
+void svm_lwp_perf_retired(struct kvm_vcpu *vcpu, const struct lwp_retired *r)
 {
 	struct svm_lwp_perf *p = &to_svm(vcpu)->lwp.perf;
 
@@ -240,7 +240,7 @@ static void svm_lwp_perf_over(struct svm_lwp_perf *p, enum pmc_place place)
  * Around VMRUN without the lock: who takes the vCPU's context away has the events paused meanwhile,
  * for which perf interrupts this CPU. So only numbers are touched here, and no event.
  */
-static void svm_lwp_perf_entering(struct kvm_vcpu *vcpu)
+void svm_lwp_perf_entering(struct kvm_vcpu *vcpu)
 {
 	struct vcpu_svm *svm = to_svm(vcpu);
 
@@ -252,7 +252,7 @@ static void svm_lwp_perf_entering(struct kvm_vcpu *vcpu)
 		svm_lwp_perf_over(&svm->lwp.perf, PMC_INJECT);
 }
 
-static void svm_lwp_perf_exited(struct kvm_vcpu *vcpu)
+void svm_lwp_perf_exited(struct kvm_vcpu *vcpu)
 {
 	struct vcpu_svm *svm = to_svm(vcpu);
 	struct svm_lwp_perf *p = &svm->lwp.perf;
@@ -262,25 +262,10 @@ static void svm_lwp_perf_exited(struct kvm_vcpu *vcpu)
 		svm_lwp_perf_over(p, PMC_IRET);
 }
 
-static bool svm_lwp_perf_needs_returns(struct kvm_vcpu *vcpu)
+bool svm_lwp_perf_needs_returns(struct kvm_vcpu *vcpu)
 {
 	const struct svm_lwp_perf *p = &to_svm(vcpu)->lwp.perf;
 
 	return p->over[PMC_INSNS][PMC_IRET] || p->over[PMC_BRANCHES][PMC_IRET] ||
 	       p->over[PMC_FAR][PMC_IRET];
 }
-
-const struct svm_lwp_source svm_lwp_perf = {
-	.name = "perf",
-	.usable = svm_lwp_perf_usable,
-	.exact = svm_lwp_row_exact,
-	.arm = svm_lwp_perf_arm,
-	.stop = svm_lwp_perf_stop,
-	.passed = svm_lwp_perf_so_far,
-	.pending = svm_lwp_perf_pending,
-	.interrupted = svm_lwp_perf_interrupted,
-	.retired = svm_lwp_perf_retired,
-	.entering = svm_lwp_perf_entering,
-	.exited = svm_lwp_perf_exited,
-	.needs_returns = svm_lwp_perf_needs_returns,
-};

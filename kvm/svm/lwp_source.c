@@ -24,45 +24,23 @@ module_param(lwp_source, charp, 0444);
 MODULE_PARM_DESC(lwp_source,
 		 "source of event counts: perf (the PMU), step, auto (perf if there is a PMU)");
 
-static const struct svm_lwp_source step_source = { .name = "step" };
-
-static const struct svm_lwp_source *const sources[] = {
-	&svm_lwp_perf,
-	&step_source,
-#ifdef CONFIG_KVM_AMD_LWP_FAKE
-	&svm_lwp_fake,
-#endif
-};
-static const struct svm_lwp_source *source = &step_source;
+static bool by_perf; /* else in steps */
 
 static const enum lwp_kind kinds[] = { LWP_KIND_IRE, LWP_KIND_BRE };
-
-static const struct svm_lwp_source *svm_lwp_source_find(void)
-{
-	int i;
-
-	if (!strcmp(lwp_source, "auto"))
-		return svm_lwp_perf.usable() ? &svm_lwp_perf : &step_source;
-	for (i = 0; i < ARRAY_SIZE(sources); i++) {
-		if (!strcmp(sources[i]->name, lwp_source))
-			return sources[i];
-	}
-	return NULL;
-}
 
 /* Choose the source. Result: why the parameter is wrong; NULL: it is not. */
 const char *svm_lwp_source_setup(void)
 {
-	const struct svm_lwp_source *found = svm_lwp_source_find();
+	bool perf = !strcmp(lwp_source, "perf");
 
-	if (!found)
+	if (!perf && strcmp(lwp_source, "auto") && strcmp(lwp_source, "step"))
 		return "lwp_source must be auto, perf or step";
-	if (found->usable && !found->usable())
+	by_perf = strcmp(lwp_source, "step") && svm_lwp_perf_usable();
+	if (perf && !by_perf)
 		return "this host has no performance counters for lwp_source=perf";
-	source = found;
-	if (source == &svm_lwp_perf)
+	if (by_perf)
 		svm_lwp_cpu_warn();
-	svm_lwp_row_tell(source == &svm_lwp_perf);
+	svm_lwp_row_tell(by_perf);
 	return NULL;
 }
 
@@ -139,22 +117,16 @@ void svm_lwp_source_free(struct kvm_vcpu *vcpu)
 	svm_lwp_ibs_free(vcpu);
 }
 
-/* Can the source be read while it counts? */
-bool svm_lwp_source_readable(void)
+/* Is it perf? It can deliver records promptly, and be read while it counts. */
+bool svm_lwp_source_perf(void)
 {
-	return source->passed;
-}
-
-/* Can records be delivered promptly? Stepping delivers exactly. */
-bool svm_lwp_source_prompt(void)
-{
-	return source->arm;
+	return by_perf;
 }
 
 /* Can clocks of this kind be counted? That takes a PMU (43724-721). */
 bool svm_lwp_source_clocks(enum lwp_kind kind)
 {
-	return source == &svm_lwp_perf && svm_lwp_clock_usable(kind);
+	return by_perf && svm_lwp_clock_usable(kind);
 }
 
 /*
@@ -169,7 +141,7 @@ static bool svm_lwp_countable(struct kvm_vcpu *vcpu)
 
 	if (lwp_ip_filtered(e))
 		return false;
-	if (!source->steps && !is_long_mode(vcpu) && vcpu->arch.efer & EFER_SVME &&
+	if (!is_long_mode(vcpu) && vcpu->arch.efer & EFER_SVME &&
 	    to_svm(vcpu)->vmcb01.ptr->save.sysenter_cs & ~(u64)SEGMENT_RPL_MASK)
 		return false;
 	if (lwp_budget(e, LWP_KIND_BRE) == LWP_BUDGET_NEVER)
@@ -186,10 +158,10 @@ static bool svm_lwp_right(const struct lwp_engine *e)
 {
 	int i;
 
-	if (e->delivery != LWP_DELIVERY_EXACT || !source->exact)
+	if (e->delivery != LWP_DELIVERY_EXACT)
 		return true;
 	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
-		if (lwp_budget(e, kinds[i]) != LWP_BUDGET_NEVER && !source->exact(kinds[i]))
+		if (lwp_budget(e, kinds[i]) != LWP_BUDGET_NEVER && !svm_lwp_row_exact(kinds[i]))
 			return false;
 	}
 	return true;
@@ -243,7 +215,7 @@ static bool svm_lwp_source_arm(struct kvm_vcpu *vcpu)
 	bool any = false;
 	int i;
 
-	if (!source->arm || lwp_awaits_branch(e) || e->st.pending.event_id ||
+	if (!by_perf || lwp_awaits_branch(e) || e->st.pending.event_id ||
 	    !svm_lwp_countable(vcpu) || !svm_lwp_right(e))
 		return false;
 	svm_lwp_margins(lwp);
@@ -263,7 +235,7 @@ static bool svm_lwp_source_arm(struct kvm_vcpu *vcpu)
 		lwp->armed[kinds[i]] = budget - margin;
 		any = true;
 	}
-	return any && source->arm(vcpu, lwp->armed);
+	return any && svm_lwp_perf_arm(vcpu, lwp->armed);
 }
 
 /* May the vCPU run at full speed? */
@@ -273,7 +245,7 @@ bool svm_lwp_source_counts(struct kvm_vcpu *vcpu)
 
 	if (!lwp->counting)
 		lwp->counting = svm_lwp_source_arm(vcpu);
-	return lwp->counting && !lwp->nets && !source->steps;
+	return lwp->counting && !lwp->nets;
 }
 
 /* Is the source armed for nets? */
@@ -290,7 +262,7 @@ void svm_lwp_source_left(struct kvm_vcpu *vcpu, u64 left[LWP_KINDS])
 	int i;
 
 	if (lwp->counting)
-		source->passed(vcpu, passed);
+		svm_lwp_perf_so_far(vcpu, passed);
 	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
 		u64 budget = lwp_budget(&lwp->engine, kinds[i]);
 
@@ -321,41 +293,17 @@ bool svm_lwp_source_arm_nets(struct kvm_vcpu *vcpu, const u64 left[LWP_KINDS])
 			after[kinds[i]] = left[kinds[i]];
 	}
 	lwp->nets = true;
-	lwp->counting = source->arm(vcpu, after);
+	lwp->counting = svm_lwp_perf_arm(vcpu, after);
 	return lwp->counting;
 }
 
-/* Does the source count this entry at full speed? A source that counts in software does not. */
-bool svm_lwp_source_active(struct kvm_vcpu *vcpu)
-{
-	return to_svm(vcpu)->lwp.counting && !source->steps;
-}
-
-/* The same, and must neither it nor a clock be read before it interrupts? */
+/* Does the source count, and must neither it nor a clock be read before it interrupts? */
 bool svm_lwp_source_will_interrupt(struct kvm_vcpu *vcpu)
 {
-	return svm_lwp_source_active(vcpu) && !to_svm(vcpu)->lwp.nets && !source->pending(vcpu) &&
-	       !svm_lwp_clock_pending(vcpu) &&
-	       !(source->needs_returns && source->needs_returns(vcpu));
-}
+	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
 
-/* Right before VM-Entry, and right after #VMEXIT, IRQs off. */
-void svm_lwp_source_entering(struct kvm_vcpu *vcpu)
-{
-	if (source->entering)
-		source->entering(vcpu);
-}
-
-void svm_lwp_source_exited(struct kvm_vcpu *vcpu)
-{
-	if (source->exited)
-		source->exited(vcpu);
-}
-
-/* Right before VM-Entry, with IRQs off: has the source interrupted since svm_lwp_source_check()? */
-bool svm_lwp_source_interrupted(struct kvm_vcpu *vcpu)
-{
-	return source->interrupted && source->interrupted(vcpu);
+	return lwp->counting && !lwp->nets && !svm_lwp_perf_pending(vcpu) &&
+	       !svm_lwp_clock_pending(vcpu) && !svm_lwp_perf_needs_returns(vcpu);
 }
 
 /* Discard the counts: the state has been replaced or discarded. */
@@ -369,7 +317,7 @@ void svm_lwp_source_drop(struct kvm_vcpu *vcpu)
 	if (!lwp->counting)
 		return;
 	lwp->counting = false;
-	source->stop(vcpu, passed);
+	svm_lwp_perf_stop(vcpu, passed);
 }
 
 /* Stop the source and give its counts to the engine. */
@@ -381,7 +329,7 @@ static void svm_lwp_source_read(struct kvm_vcpu *vcpu, bool here)
 	int i;
 
 	lwp->counting = false;
-	whole = source->stop(vcpu, passed);
+	whole = svm_lwp_perf_stop(vcpu, passed);
 	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
 		if (here && whole && lwp->armed[kinds[i]] &&
 		    passed[kinds[i]] >= lwp->armed[kinds[i]])
@@ -423,9 +371,9 @@ void svm_lwp_source_stop_user(struct kvm_vcpu *vcpu)
 /* Before the next instruction at CPL 3: read the source if it has to be read. */
 void svm_lwp_source_check(struct kvm_vcpu *vcpu)
 {
-	if (!to_svm(vcpu)->lwp.counting || !source->pending(vcpu))
+	if (!to_svm(vcpu)->lwp.counting || !svm_lwp_perf_pending(vcpu))
 		return;
-	if (!source->interrupted || source->interrupted(vcpu))
+	if (svm_lwp_perf_interrupted(vcpu))
 		vcpu->stat.lwp_counter_irqs++;
 	svm_lwp_source_read(vcpu, true);
 }
@@ -436,7 +384,7 @@ void svm_lwp_source_retired(struct kvm_vcpu *vcpu, const struct lwp_retired *r)
 	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
 
 	if (lwp->counting)
-		source->retired(vcpu, r);
+		svm_lwp_perf_retired(vcpu, r);
 	else
 		lwp_retire(&lwp->engine, r);
 }

@@ -28,7 +28,7 @@ void svm_lwp_before_run(struct vcpu_svm *svm)
 
 	/* The source may have interrupted after svm_lwp_source_check(). */
 	if (svm_lwp_mode_counts(lwp->mode) && svm_lwp_user_mode(svm) &&
-	    svm_lwp_source_interrupted(&svm->vcpu))
+	    svm_lwp_perf_interrupted(&svm->vcpu))
 		exit_at_once = true;
 	/*
 	 * With an interrupt of the host pending, VMRUN completes and no instruction of the guest
@@ -37,7 +37,7 @@ void svm_lwp_before_run(struct vcpu_svm *svm)
 	if (exit_at_once)
 		smp_send_reschedule(svm->vcpu.cpu);
 	if (lwp->mode != LWP_MODE_OFF) {
-		svm_lwp_source_entering(&svm->vcpu);
+		svm_lwp_perf_entering(&svm->vcpu);
 		svm_lwp_ibs_entering(svm);
 	}
 	svm_lwp_net_entering(svm);
@@ -58,7 +58,7 @@ void svm_lwp_after_run(struct vcpu_svm *svm)
 	lwp->exit_user = svm_lwp_user_mode(svm);
 	lwp->exit_ip = svm->vmcb->save.rip;
 	if (lwp->mode != LWP_MODE_OFF) {
-		svm_lwp_source_exited(&svm->vcpu);
+		svm_lwp_perf_exited(&svm->vcpu);
 		svm_lwp_ibs_exited(svm);
 	}
 	svm_lwp_net_exited(svm);

@@ -99,14 +99,6 @@ struct svm_lwp_ibs {
 	u64 entered, left; /* IBS_OP_CTL right before VMRUN and right after #VMEXIT */
 };
 
-struct svm_lwp_fake {
-	u64 count[LWP_KINDS];
-	u64 after[LWP_KINDS];
-	bool overflow;
-	u32 skid; /* once overflow is set: instructions until it interrupts */
-	u32 turn; /* index of the next skid in the list */
-};
-
 /* Nets, see lwp_nets.c */
 struct svm_lwp_net {
 	u32 off; /* steps that they are not trusted for */
@@ -176,7 +168,6 @@ struct svm_lwp {
 	unsigned long budget_since; /* jiffies at the start of the stepping budget's window */
 	u32 budget_left; /* steps in it */
 	u64 budget_out; /* time at which it ran out, in ns; 0 = it has not */
-	struct svm_lwp_fake fake;
 	struct svm_lwp_perf perf;
 	struct svm_lwp_clock clock;
 	struct svm_lwp_ibs ibs;

@@ -130,7 +130,7 @@ void svm_lwp_vm_init(struct kvm *kvm)
 	svm_lwp_watch_init(vm);
 	vm->policy.rev = LWP_REV_43724;
 	vm->policy.context = KVM_LWP_CONTEXT_AUTO;
-	vm->policy.delivery = svm_lwp_source_prompt() ? LWP_DELIVERY_PROMPT : LWP_DELIVERY_EXACT;
+	vm->policy.delivery = svm_lwp_source_perf() ? LWP_DELIVERY_PROMPT : LWP_DELIVERY_EXACT;
 	vm->policy.step_budget = LWP_STEP_BUDGET;
 }
 

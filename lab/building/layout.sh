@@ -17,8 +17,6 @@ HEADERS="arch/x86/include/asm/kvm_host.h arch/x86/include/asm/kvm-x86-ops.h arch
 	arch/x86/include/asm/svm.h arch/x86/include/uapi/asm/kvm.h arch/x86/include/uapi/asm/kvm_lwp.h
 	include/uapi/linux/kvm.h"
 
-FAKE="ccflags-\$(CONFIG_KVM_AMD_LWP_FAKE) += -DCONFIG_KVM_AMD_LWP_FAKE=1"
-
 # apply: the patched part of the kernel, from nothing, and the files of this repository at their places
 apply()
 {
@@ -40,8 +38,7 @@ apply()
 }
 
 # external: the part that builds outside of the kernel's tree. A few lines differ from the kernel's own Makefile:
-# where it lies, whose headers win, and, once Kconfig has it, that LWP is configured. make CONFIG_KVM_AMD_LWP_FAKE=y adds
-# the counter source for tests.
+# where it lies, whose headers win, and, once Kconfig has it, that LWP is configured.
 external()
 {
 	local header new=$out/tree.new include="-I\$(src)/../include -I\$(src)/../include/uapi"
@@ -60,9 +57,7 @@ external()
 		-e "1i LINUXINCLUDE := $include -I\$(src)/../../../include/uapi \$(LINUXINCLUDE)" \
 		"$new/arch/x86/kvm/Makefile"
 	if grep -q KVM_AMD_LWP "$stage/arch/x86/kvm/Kconfig"; then
-		sed -i "1i CONFIG_KVM_AMD_LWP := y\nccflags-y += -DCONFIG_KVM_AMD_LWP=1\n$FAKE" "$new/arch/x86/kvm/Makefile"
-	else
-		sed -i "1i override CONFIG_KVM_AMD_LWP_FAKE :=" "$new/arch/x86/kvm/Makefile"
+		sed -i "1i CONFIG_KVM_AMD_LWP := y\nccflags-y += -DCONFIG_KVM_AMD_LWP=1" "$new/arch/x86/kvm/Makefile"
 	fi
 	(cd "$new" && find . -type f) | while read -r header; do
 		cmp -s "$new/$header" "$out/tree/$header" && continue

@@ -24,9 +24,7 @@ PLACES = (
 )
 SHADOW_STACKS = "shstk=on"  # what QEMU without our patch for the lab does not have
 CET = f"{CPU},family=25,model=17,xsaves=on,{SHADOW_STACKS}"  # Linux takes XSAVES from older ones
-PERF, FAKE = "lwp_source=perf", "lwp_source=fake"
-# A counter that `exact` stops in time must not make a difference.
-IN_TIME = f"{FAKE} lwp_row={EXACT}"
+PERF = "lwp_source=perf"
 PREFIX = "kvm_"
 # Seconds, many times what any run takes: a machine that hangs is a failure, not the end of the test.
 LIMIT = 1500
@@ -122,7 +120,6 @@ class Program:
 
 
 STEP = Run("step", "every instruction is stepped")
-IN_TIME_RUN = Run("fake", "a fake counter stops in time", kvm_amd=IN_TIME)
 PERF_RUN = Run("perf", "performance counters, which `exact` stops in time", PMU, PERF, args=("2",), needs=COUNTERS)
 
 
@@ -169,8 +166,8 @@ TABLE = (
     )),
     Program("kvm_test_collect", "a dead program costs its VM nothing soon after, a sleeping one keeps its context"),
     Program("kvm_test_context", "the state follows address space and thread, and os contexts follow the MSR",
-            (replace(STEP, needs=STEPS), IN_TIME_RUN)),
-    Program("kvm_test_debug", "debuggers of guest and user space work while KVM steps", (STEP, IN_TIME_RUN, PERF_RUN)),
+            (replace(STEP, needs=STEPS),)),
+    Program("kvm_test_debug", "debuggers of guest and user space work while KVM steps", (STEP, PERF_RUN)),
     Program("kvm_test_flush", "a page that a guest takes away by Hyper-V's flush gets no record",
             (Run(args=("5",), smp=4),)),
     Program("kvm_test_ibs", "data cache misses by instruction-based sampling: the estimate, records, filters",
@@ -210,10 +207,10 @@ TABLE = (
         Run("step", STEP.line, CET, needs=(Need.SHADOW_STACKS,)),
         Run("perf", "performance counters", f"{CET},pmu=on", PERF, needs=(Need.SHADOW_STACKS, Need.PMU)),
     ), since="7.3"),
-    Program("kvm_test_source", "exact and prompt delivery with the fake source, which interrupts late",
-            (Run(kvm_amd=FAKE),)),
-    Program("kvm_test_step", "counting by single steps is exact", (STEP, IN_TIME_RUN)),
-    Program("kvm_test_tf", "the guest never sees the RFLAGS.TF with which KVM steps", (STEP, IN_TIME_RUN, PERF_RUN)),
+    Program("kvm_test_source", "exact and prompt delivery with interrupts that are all 40 instructions late",
+            (Run(cpu=PMU, kvm_amd=PERF, row=late("40"), needs=(Need.PMU, Need.LATENESS)),)),
+    Program("kvm_test_step", "counting by single steps is exact", (STEP, PERF_RUN)),
+    Program("kvm_test_tf", "the guest never sees the RFLAGS.TF with which KVM steps", (STEP, PERF_RUN)),
     Program("kvm_test_threshold", "the threshold interrupt"),
     Program("kvm_test_unused", "where no VM has LWP nothing of it runs at a VM-Entry"),
     Program("kvm_test_vpmu", "the guest's own performance counters and LWP count at the same time",

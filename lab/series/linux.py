@@ -16,7 +16,6 @@ UAPI = "arch/x86/include/uapi/asm"
 MAKEFILE = "arch/x86/kvm/Makefile"
 COVER = TOP / "kvm/patches/cover-letter"
 WIDTH = 50  # of the objects in a line of the Makefile
-FAKE = "lwp_fake.c"  # has a symbol of Kconfig of its own
 
 # The glue: the message of each commit, and the files of kvm/svm that it brings. The symbol of Kconfig by which they are
 # compiled comes after the hooks. A file that is in no row is an error.
@@ -34,22 +33,19 @@ GLUE: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("linux-12-misses", ("lwp_ibs.c",)),
     ("linux-13-nested", ("lwp_nested.c",)),
     ("linux-14-attributes", ("lwp_attr.c",)),
-    ("linux-15-fake", (FAKE,)),
 )
 
 
 def _name_objects(tree: Tree) -> None:
     """Name every file of svm/lwp*.c and svm/lwp/ that there is in the Makefile."""
     svm = tree.path / SVM
-    files = [file for pattern in ("lwp*.c", "lwp/*.c") for file in sorted(svm.glob(pattern)) if file.name != FAKE]
+    files = [file for pattern in ("lwp*.c", "lwp/*.c") for file in sorted(svm.glob(pattern))]
     names = " ".join(f"{file.relative_to(svm.parent).with_suffix('.o')}" for file in files)
     lines = textwrap.wrap(names, WIDTH, break_long_words=False, break_on_hyphens=False)
     objects = "kvm-amd-$(CONFIG_KVM_AMD_LWP)\t+= " + " \\\n\t\t\t\t   ".join(lines) + "\n"
-    if (svm / FAKE).exists():
-        objects += "kvm-amd-$(CONFIG_KVM_AMD_LWP_FAKE) += svm/lwp_fake.o\n"
     makefile = tree.path / MAKEFILE
     text = makefile.read_text(encoding="utf-8")
-    text = re.sub(r"^kvm-amd-\$\(CONFIG_KVM_AMD_LWP(_FAKE)?\)(.*\\\n)*.*\n\n?", "", text, flags=re.MULTILINE)
+    text = re.sub(r"^kvm-amd-\$\(CONFIG_KVM_AMD_LWP\)(.*\\\n)*.*\n\n?", "", text, flags=re.MULTILINE)
     text = re.sub(r"(kvm-amd-\$\(CONFIG_KVM_HYPERV\)\s*\+= svm/hyperv\.o\n)", lambda m: m[1] + objects, text)
     makefile.write_text(text, encoding="utf-8")
 

@@ -25,7 +25,7 @@ ROWS = {
     "unknown": f"{late('zen2')},insns.intr=0/{{}},lost=9",
 }
 LACKING = "test_clock/core"
-TESTS = ["test_insn", "test_step/fake", "test_tf/perf"]
+TESTS = ["test_insn", "test_step/perf", "test_tf/perf"]
 # Where counts are right, and not each instruction is stepped.
 COUNTED = ["test_prompt", "test_release", "test_perf/unknown", "test_vpmu/unknown"]
 # What must be as before: modules, but for their order and addresses; their parameters; what the kernel's perf may do.
@@ -77,12 +77,12 @@ def test_kit(in_l1: InL1, made: Path, seed: int, tell: Tell, name: str) -> None:
 @pytest.mark.parametrize("signal", first(["INT", "TERM", "HUP"]))
 def test_kit_ended(in_l1: InL1, made: Path, signal: str) -> None:
     """A signal ends the kit's test at once; the machine is as before, and the report says so."""
-    script = f"""{made}/run --row=insns.entry=0 -o k.txt test_step/fake hostile >/tmp/out & kit=$!
+    script = f"""{made}/run --row=insns.entry=0 -o k.txt test_step/perf hostile >/tmp/out & kit=$!
 until grep -q ^hostile /tmp/out; do sleep 0.1; kill -0 $kit || break; done
 kill -{signal} $kit; wait $kit"""
     said = stranger(in_l1, LAB, script).said
     assert "status 1" in said and f"\nended before its end: SIG{signal}\n" in said
-    assert re.search("^test_step/fake +[0-9]+ passed, 0 failed$", said, re.MULTILINE)
+    assert re.search("^test_step/perf +[0-9]+ passed, 0 failed$", said, re.MULTILINE)
 
 
 def test_kit_fails(in_l1: InL1, made: Path, tmp_path: Path) -> None:

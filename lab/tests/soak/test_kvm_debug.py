@@ -31,7 +31,7 @@ TOUCHED = re.compile(r"^\+\+\+ b/(.*)$", re.MULTILINE)
 # What Debian's source has besides the series.
 CHANGES = [LAB / "tests/soak/kvm-debug-tsc.patch", LAB / "tests/soak/kvm-debug-avic.patch"]
 # Of all kernels: what L1 needs and what is tested.
-WANTED = "PROVE_LOCKING DEBUG_ATOMIC_SLEEP KVM_AMD_LWP KVM_AMD_LWP_FAKE 9P_FS OVERLAY_FS VIRTIO_CONSOLE".split()
+WANTED = "PROVE_LOCKING DEBUG_ATOMIC_SLEEP KVM_AMD_LWP 9P_FS OVERLAY_FS VIRTIO_CONSOLE".split()
 
 
 @dataclass(frozen=True)
