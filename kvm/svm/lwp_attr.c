@@ -52,8 +52,7 @@ static int svm_lwp_set_policy(struct kvm *kvm, const void __user *from)
 	if (copy_from_user(&policy, from, sizeof(policy)))
 		return -EFAULT;
 	if (!lwp_rev_get(policy.rev) || policy.context > KVM_LWP_CONTEXT_OS ||
-	    policy.delivery >
-		    (svm_lwp_source_perf() ? LWP_DELIVERY_PROMPT : LWP_DELIVERY_EXACT) ||
+	    policy.delivery > (svm_lwp_source_perf() ? LWP_DELIVERY_PROMPT : LWP_DELIVERY_EXACT) ||
 	    policy.flags & ~flags || memchr_inv(policy.reserved, 0, sizeof(policy.reserved)))
 		return -EINVAL;
 

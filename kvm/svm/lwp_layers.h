@@ -143,10 +143,7 @@ void svm_lwp_ibs_run(struct kvm_vcpu *vcpu);
 void svm_lwp_ibs_entering(struct vcpu_svm *svm);
 void svm_lwp_ibs_exited(struct vcpu_svm *svm);
 
-/*
- * lwp_perf.c: called with svm_lwp.lock held; svm_lwp_perf_stop() and _free() by any thread, the
- * others by the vCPU's.
- */
+/* lwp_perf.c: called with svm_lwp.lock held; stop() and free() by any thread */
 bool svm_lwp_perf_usable(void); /* on this host? Without the lock */
 void svm_lwp_perf_free(struct kvm_vcpu *vcpu);
 /*

@@ -66,7 +66,8 @@ static void test_branch(void)
 	asm volatile("mov %0, %%dr7" : : "r"(DR7_NONE));
 	report_eq(seen_head, RECORD_SIZE,
 		  "a data breakpoint of a branch: right after it, before its record");
-	report_eq(ring_record(&l, 1).address, (u64)ord_call, "the record is stored after the handler");
+	report_eq(ring_record(&l, 1).address, (u64)ord_call,
+		  "the record is stored after the handler");
 }
 
 /* The fetch belongs to the next instruction: its fault comes after the store, and after the store's own fault. */

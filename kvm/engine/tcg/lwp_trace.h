@@ -28,8 +28,8 @@ struct lwp_traced {
 void lwp_cursor_set(const struct lwp_engine *e, struct lwp_cursor *c);
 
 /* lwp_record_encode() of a record whose first word is known */
-static inline void lwp_traced_encode(u8 out[LWP_RECORD_SIZE], u64 first,
-				     const struct lwp_traced *r, u64 now)
+static inline void lwp_traced_encode(u8 out[LWP_RECORD_SIZE], u64 first, const struct lwp_traced *r,
+				     u64 now)
 {
 	lwp_put64(out, first);
 	lwp_put64(out + LWP_RECORD_ADDRESS, r->address);
