@@ -4,6 +4,7 @@
 #include <criterion/new/assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "lwp_net.h"
 
@@ -225,7 +226,7 @@ static bool walk(u64 ip, u64 insns, u64 branches, unsigned int *seed)
 
 Test(net, no_way_of_random_code_leads_past_it)
 {
-	unsigned int seed = 1, nets = 0, passed = 0;
+	unsigned int seed = (unsigned int)time(NULL), nets = 0, passed = 0, drawn = seed;
 
 	for (int i = 0; i < 20000; i++) {
 		u64 ip, insns, branches;
@@ -240,8 +241,8 @@ Test(net, no_way_of_random_code_leads_past_it)
 		nets++;
 		passed += net.insns;
 		for (int k = 0; k < 10; k++)
-			cr_assert(walk(ip, insns, branches, &seed), "net %d at %llx", i,
-				  (unsigned long long)ip);
+			cr_assert(walk(ip, insns, branches, &seed), "seed %u: net %d at %llx",
+				  drawn, i, (unsigned long long)ip);
 	}
 	cr_expect(gt(u32, nets, 5000));
 	cr_expect(gt(u32, passed, 3 * nets));
