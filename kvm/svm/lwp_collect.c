@@ -58,7 +58,6 @@ void svm_lwp_collect(struct kvm_vcpu *vcpu)
 	};
 	struct lwp_ctx_look look;
 	enum lwp_ctx_fate fate;
-	bool gone;
 	int looks;
 
 	if (!mutex_trylock(&vm->lock))
@@ -68,9 +67,8 @@ void svm_lwp_collect(struct kvm_vcpu *vcpu)
 		mutex_unlock(&vm->lock);
 		fate = lwp_ctx_look(&phys, &vm->caps, &look.saved);
 		mutex_lock(&vm->lock);
-		gone = lwp_ctx_looked(&vm->table, svm_lwp_now(), &look, fate);
-		if (gone)
-			svm_lwp_trace_context(vcpu, "collect", &look.saved.key);
+		vcpu->stat.lwp_context_switches +=
+			lwp_ctx_looked(&vm->table, svm_lwp_now(), &look, fate);
 		if (looks == LWP_LOOKS) {
 			WRITE_ONCE(vm->look_at, jiffies);
 			break;

@@ -23,7 +23,6 @@
 #include "x86.h"
 #include "lwp_compat.h"
 #include "lwp_layers.h"
-#include "lwp_trace.h"
 
 /* Attempts to take a context from another vCPU before it is left to the others. */
 #define LWP_TAKE_TRIES 4
@@ -160,12 +159,6 @@ static bool svm_lwp_is_current(struct kvm_vcpu *vcpu)
 	return lwp_ctx_key_equal(live, &now);
 }
 
-void svm_lwp_trace_context(struct kvm_vcpu *vcpu, const char *what, const struct lwp_ctx_key *key)
-{
-	vcpu->stat.lwp_context_switches++;
-	trace_kvm_lwp_context(vcpu->vcpu_id, what, key->cr3, key->thread);
-}
-
 /* 43724-902 */
 static void svm_lwp_park_live(struct kvm_vcpu *vcpu)
 {
@@ -177,7 +170,7 @@ static void svm_lwp_park_live(struct kvm_vcpu *vcpu)
 	mutex_lock(&vm->lock);
 	lwp_ctx_park(&vm->table, &lwp->engine, vcpu->vcpu_idx, svm_lwp_now());
 	mutex_unlock(&vm->lock);
-	svm_lwp_trace_context(vcpu, "park", &lwp->live_key);
+	vcpu->stat.lwp_context_switches++;
 	lwp->live = false;
 	lwp->next.valid = false;
 }
@@ -265,7 +258,7 @@ static enum lwp_ctx_found svm_lwp_find(struct kvm_vcpu *vcpu, const struct lwp_c
 		lwp->live = true;
 		lwp->live_key = *key;
 		lwp->in_user = false;
-		svm_lwp_trace_context(vcpu, "resume", key);
+		vcpu->stat.lwp_context_switches++;
 	}
 	return found == LWP_CTX_AGAIN ? LWP_CTX_BUSY : found;
 }
@@ -325,7 +318,7 @@ static void svm_lwp_ctx_update(struct kvm_vcpu *vcpu, u64 gs)
 	}
 	mutex_unlock(&vm->lock);
 	lwp->live = on;
-	svm_lwp_trace_context(vcpu, on ? "create" : "drop", &lwp->live_key);
+	vcpu->stat.lwp_context_switches++;
 	if (tell)
 		kvm_make_all_cpus_request(vcpu->kvm, KVM_REQ_LWP);
 }
@@ -528,7 +521,7 @@ bool svm_lwp_ctx_resume(struct kvm_vcpu *vcpu, const struct lwp_ctx_key *key)
 	lwp->live = true;
 	lwp->live_key = *key;
 	lwp->resume = false;
-	svm_lwp_trace_context(vcpu, "resume", key);
+	vcpu->stat.lwp_context_switches++;
 	return true;
 }
 

@@ -200,7 +200,6 @@ void svm_lwp_watch_end(struct kvm_svm_lwp *vm);
 /* lwp_ctx.c: called with svm_lwp.lock held, except svm_lwp_idle(), _code32() and _now() */
 u64 svm_lwp_now(void);
 bool svm_lwp_idle(struct kvm_vcpu *vcpu);
-void svm_lwp_trace_context(struct kvm_vcpu *vcpu, const char *what, const struct lwp_ctx_key *key);
 void svm_lwp_ctx_leave(struct kvm_vcpu *vcpu, bool drop);
 bool svm_lwp_code32(struct kvm_vcpu *vcpu);
 bool svm_lwp_ctx_awaited(struct kvm_vcpu *vcpu);

@@ -55,28 +55,6 @@ TRACE_EVENT(kvm_lwp_boundary,
 		  __entry->address, __entry->exception, __entry->fault)
 );
 
-TRACE_EVENT(kvm_lwp_context,
-	TP_PROTO(unsigned int vcpu_id, const char *what, u64 cr3, u64 thread),
-	TP_ARGS(vcpu_id, what, cr3, thread),
-
-	TP_STRUCT__entry(
-		__field(unsigned int, vcpu_id)
-		__string(what, what)
-		__field(u64, cr3)
-		__field(u64, thread)
-	),
-
-	TP_fast_assign(
-		__entry->vcpu_id = vcpu_id;
-		__assign_str(what);
-		__entry->cr3 = cr3;
-		__entry->thread = thread;
-	),
-
-	TP_printk("vcpu %u %s cr3 0x%llx thread 0x%llx", __entry->vcpu_id, __get_str(what),
-		  __entry->cr3, __entry->thread)
-);
-
 TRACE_EVENT(kvm_lwp_counted,
 	TP_PROTO(unsigned int vcpu_id, u64 instructions, u64 branches, u64 late_branches),
 	TP_ARGS(vcpu_id, instructions, branches, late_branches),
