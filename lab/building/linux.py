@@ -264,8 +264,8 @@ def _make(linux: Linux, place: Path) -> list[str]:
 def make_command(linux: Linux, tree: Path, werror: bool = True) -> list[str]:
     """The command that compiles both modules in a tree that lay_out() made; warnings are errors."""
     return [
-        *_make(linux, tree / "arch/x86/kvm"), "CONFIG_KVM_INTEL=n",
-        f"CONFIG_KVM_WERROR={'y' if werror else ''}", "KCFLAGS=-g0",
+        *_make(linux, tree / "arch/x86/kvm"), "CONFIG_KVM_INTEL=n", f"CONFIG_KVM_WERROR={'y' if werror else ''}",
+        "KCFLAGS=-g0",
     ]
 
 
