@@ -322,6 +322,7 @@ static void a_vm_migrates_in_each_mode(void)
 	memcpy(undisturbed, vm->mem, VM_SIZE);
 	trace_write("events/kvm_lwp/kvm_lwp_mode/enable", "1");
 	for (u32 run = 0; run < RUNS && n < MODES; run++) {
+		more_flags = run % 2 ? KVM_LWP_NO_NET : 0;
 		begin_rounds();
 		do {
 			ualarm(1 + (50 << rand() % 7), 1000);
@@ -331,6 +332,7 @@ static void a_vm_migrates_in_each_mode(void)
 			if (stop == VM_TIMEOUT && n < MODES && !strstr(seen, mode)) {
 				strcat(seen, mode);
 				n++;
+				more_flags ^= KVM_LWP_NO_NET; /* nets on one side only */
 				move(KVM_LWP_CONTEXT_AUTO);
 			}
 		} while (stop == VM_TIMEOUT);

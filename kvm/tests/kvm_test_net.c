@@ -369,6 +369,48 @@ TEST(the_host_keeps_its_debug_registers)
 	waitpid(child, &status, 0);
 }
 
+/* A debugger of user space stops it before each round of the loop. */
+TEST(breakpoints_of_user_space_hit)
+{
+	u32 stops = 0;
+
+	begin_loop(TURNS, 0, LWP_F_IRE);
+	event_each(2, PERIOD);
+	vm_debug(v, KVM_GUESTDBG_USE_HW_BP, VM_CODE + 11);
+	while (stops < 600 && vm_run(vm, v) == VM_DEBUG && v->regs.rip == VM_CODE + 11) {
+		stops++;
+		vm_debug(v, KVM_GUESTDBG_SINGLESTEP, 0);
+		if (vm_run(vm, v) != VM_DEBUG)
+			break;
+		vm_debug(v, KVM_GUESTDBG_USE_HW_BP, VM_CODE + 11);
+	}
+	is(stops, 600, "600 stops at the breakpoint");
+	vm_debug(v, 0, 0);
+	RUN_COUNTED("and the records are the same", 13, 10, 11, 13, 10, 11, 13, 10, 11, 13, 10, 11);
+	is(vm_stat(v, "lwp_overshoots"), 0, "no overshoot");
+}
+
+/* The handler in SMRAM is RSM alone. */
+TEST(smis_come_in_between)
+{
+	u32 smis = 0;
+	int stop;
+
+	begin_loop(TURNS, 0, LWP_F_IRE);
+	event_each(2, PERIOD);
+	memcpy(vm->mem + 0x38000, "\x0f\xaa", 2);
+	do {
+		smis += !ioctl(v->fd, KVM_SMI);
+		ualarm(500, 0);
+		stop = vm_run_interruptible(vm, v);
+		ualarm(0, 0);
+	} while (stop == VM_TIMEOUT);
+	is(stop, VM_DONE, "the program runs to its end");
+	ok(smis > 2, "%u SMIs", smis);
+	COUNTED("and the records are the same", 13, 10, 11, 13, 10, 11, 13, 10, 11, 13, 10, 11);
+	is(vm_stat(v, "lwp_overshoots"), 0, "no overshoot");
+}
+
 int main(int argc, char **argv)
 {
 	need_source("perf");

@@ -44,10 +44,10 @@ PROGRAM(called, "	mov $3000, %ecx\n"
 		"	loop call\n");
 
 /*
- * Run the program while the byte at `rip` is PUSHF and `value` in turns. Its INT3 reaches the kernel. An INT3 that is
+ * Run the program while the byte at `rip` is `first` and `value` in turns. Its INT3 reaches the kernel. An INT3 that is
  * stepped, because it was PUSHF when KVM looked, pushes RFLAGS.TF, and then the program has #DBs: docs/kvm.md says so.
  */
-static int run_beside_rewriter(u64 rip, u8 value)
+static int run_beside_rewriter(u64 rip, u8 first, u8 value)
 {
 	struct vcpu *other = vm_add_vcpu(vm);
 	int stop;
@@ -55,7 +55,7 @@ static int run_beside_rewriter(u64 rip, u8 value)
 	memcpy(vm->mem + OTHER_CODE, rewriter, (size_t)(rewriter_end - rewriter));
 	vm_start(vm, other);
 	other->regs.rsi = rip;
-	other->regs.rax = PUSHF;
+	other->regs.rax = first;
 	other->regs.rdx = value;
 	vm_go_to(other, OTHER_CODE);
 	vm_start(vm, v);
@@ -71,7 +71,7 @@ static int run_rewritten(u8 value)
 {
 	begin(rewritten, rewritten_end, 2);
 	count_only(2);
-	return run_beside_rewriter(VM_AT(rewritten, turning), value);
+	return run_beside_rewriter(VM_AT(rewritten, turning), PUSHF, value);
 }
 
 TEST(what_leads_to_the_same_place_counts)
@@ -100,7 +100,7 @@ TEST(a_branch_instead_leads_where_it_goes)
 	begin(called, called_end, 3);
 	block_init(vm, LWP_F_BRE, CALLS * 4);
 	block_event(vm, 3, 0, 0);
-	is(run_beside_rewriter(VM_AT(called, procedure), RET), VM_DONE,
+	is(run_beside_rewriter(VM_AT(called, procedure), PUSHF, RET), VM_DONE,
 	   "no exception in 3,000 calls");
 	is(v->regs.rcx, 0, "all of them");
 	for (i = 0; i < block_head(vm); i++)
@@ -108,8 +108,35 @@ TEST(a_branch_instead_leads_where_it_goes)
 	is(wrong, 0, "each record is one of its branches");
 }
 
+/* A jump goes to one place or the other, so a net is laid on a way that the program does not take. */
+#define PERIOD 1000
+extern const u8 choosing[];
+PROGRAM(chosen, "	mov $20000, %ecx\n"
+		"choosing:\n"
+		"	.byte 0xeb, 0\n" /* or 4 */
+		"	nop\n"
+		"	nop\n"
+		"	jmp 2f\n"
+		"	nop\n"
+		"	nop\n"
+		"	jmp 2f\n"
+		"2:	loop choosing\n");
+
+TEST(nothing_is_lost_where_the_way_changes)
+{
+	begin_delivery(chosen, chosen_end, 0, LWP_F_IRE | LWP_F_CONT);
+	event_each(2, PERIOD);
+	is(run_beside_rewriter(VM_AT(chosen, choosing) + 1, 0, 4), VM_DONE, "20,000 turns");
+	is(v->regs.rcx, 0, "all of them");
+	is(vm_stat(v, "lwp_records") * PERIOD + PERIOD - 1 - block_counter(vm, 2), 1 + 5 * TURNS,
+	   "each instruction counts once");
+	is(missed(), 0, "nothing is missed");
+}
+
 int main(void)
 {
+	if (parameter_is("lwp_source", "perf"))
+		set_margin(900);
 	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
 		skip_all("one processor: nothing changes while KVM looks at an instruction");
 	run_tests();

@@ -25,19 +25,6 @@ PROGRAM(jumps, "	.rept 50\n"
  */
 #define UNDISTURBED for (u32 n_ = 0; !n_ || (n_ < 100 && vm_stat(v, "irq_exits")); n_++)
 
-/* Armed for 10 events of 60, late by 40: 10 are left. */
-TEST(exact_steps_the_margin)
-{
-	set_margin(50);
-	UNDISTURBED
-	run_with(nops, nops_end, 0, 2, 60);
-	COUNTED("the very instructions", 64, 124, 184);
-	is(block_counter(vm, 2), 39, "200 - 180 are 20 of the next 60");
-	is(vm_stat(v, "lwp_overshoots"), 0, "no overshoot");
-	is(vm_stat(v, "lwp_counter_irqs"), 3, "one interrupt a record");
-	is(vm_stat(v, "lwp_records"), 3, "three records");
-}
-
 /*
  * Armed for 50; late by 40: 90 have passed, the record names the 91st. Then 29 of 60 are left, armed for 19: the 151st.
  * Armed for 19 once more: 200 have passed when SLWPCB reads the counter, and the record names SLWPCB.

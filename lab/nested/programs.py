@@ -201,7 +201,7 @@ TABLE = (
     Program("kvm_test_release", "perf events are released soon after a profile has ended",
             (Run(cpu=PMU, kvm_amd=PERF, needs=(*COUNTERS, Need.RIGHT)),)),
     Program("kvm_test_rewrite", "the emulator executes no other instruction while a program's code is rewritten",
-            (Run(smp=2),)),
+            (replace(STEP, smp=2), Run("net", "nets of breakpoints", PMU, PERF, smp=2, needs=COUNTERS))),
     # The processor of a QEMU of its own has them.
     Program("kvm_test_shstk", "programs with shadow stacks: SSP at system calls, records, #CP", (
         Run("step", STEP.line, CET, needs=(Need.SHADOW_STACKS,)),
