@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The cost of a sample: one program runs without profiling, and with each way of taking a sample every PERIOD
- * instructions. kvm_bench [--exits] [PERIOD [ROUNDS]]; --exits also prints the reasons of the exits, and takes longer.
+ * instructions. kvm_bench [PERIOD [ROUNDS]]
  *
  * `guest pmu` samples by the overflow of the guest's own virtual counter. Its handler does only the work that Linux's
  * handler cannot avoid (vpmu.h): the least that `perf record` in a guest costs.
  */
-#include <asm/svm.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include "exit_reasons.h"
 #include "counted.h"
 #include "vpmu.h"
 
@@ -35,13 +33,7 @@ static const char *const names[MODES] = { "none", "lwp prompt", "lwp exact", "lw
 /* Modes that step most of the time get a shorter run. */
 #define SHORT 10
 
-static const struct {
-	unsigned int code;
-	const char *name;
-} reasons[] = { SVM_EXIT_REASONS };
-
 static u32 period = 10000, rounds = 200000;
-static bool show_exits;
 static double none_seconds, exits_each[MODES];
 static u64 none_exits;
 
@@ -68,17 +60,6 @@ static void set_up(enum mode mode)
 		vpmu_sample(vm, v, period);
 }
 
-static void print_exit(unsigned int reason, unsigned int count)
-{
-	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++) {
-		if (reasons[i].code == reason) {
-			printf(", %s %u", reasons[i].name, count);
-			return;
-		}
-	}
-	printf(", %#x %u", reason, count);
-}
-
 /* Run once; false: it did not end. NONE comes first: the others are compared with it. */
 static bool measure(enum mode mode)
 {
@@ -87,8 +68,6 @@ static bool measure(enum mode mode)
 	int stop;
 
 	set_up(mode);
-	if (show_exits)
-		exit_reasons_begin();
 	exits = vm_stat(v, "exits");
 	seconds = now();
 	stop = vm_run_interruptible(vm, v);
@@ -109,11 +88,6 @@ static bool measure(enum mode mode)
 	}
 	printf(" %9.1f %7lu %10lu %8lu\n", slowdown, vm_stat(v, "lwp_missed"),
 	       vm_stat(v, "lwp_overshoots"), vm_stat(v, "lwp_steps"));
-	if (show_exits) {
-		printf("    exits");
-		exit_reasons_end(print_exit);
-		putchar('\n');
-	}
 	fflush(stdout);
 	return stop == VM_DONE;
 }
@@ -134,11 +108,6 @@ int main(int argc, char **argv)
 	bool whole = true;
 	enum mode mode;
 
-	if (argc > 1 && !strcmp(argv[1], "--exits")) {
-		show_exits = true;
-		argc--;
-		argv++;
-	}
 	if (argc > 1)
 		period = (u32)strtoul(argv[1], NULL, 10);
 	if (argc > 2)

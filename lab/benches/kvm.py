@@ -14,7 +14,7 @@ from lab.benches.output import Value, add_json_option, print_json, rows_of
 from lab.building import deps
 from lab.common import proc
 from lab.common.options import number
-from lab.common.places import KVM_PROGRAMS, LAB, LINUX_PROGRAMS
+from lab.common.places import KVM_PROGRAMS, LAB, LINUX_PROGRAMS, LWPRUN
 from lab.common.rows import known, perf, skid
 from lab.common.say import Died
 from lab.guest import vm
@@ -26,26 +26,10 @@ IN_L1 = LAB / "nested/bench-l1.sh"
 MEDIATED = "test_mediated"  # a program of the kernels that have mediated vPMUs
 MILLIONS = 10  # instructions in the Linux guest
 WANTED = 4  # times the exits of a prompt record, that perf costs at least
-# By the exit codes of the VMCB.
-REASONS = {
-    0x41: "DB excp",
-    0x46: "UD excp",
-    0x60: "interrupt",
-    0x61: "nmi",
-    0x64: "vintr",
-    0x6F: "rdpmc",
-    0x72: "cpuid",
-    0x74: "iret",
-    0x78: "hlt",
-    0x7B: "io",
-    0x7C: "msr",
-    0x400: "npf",
-}
 ROW = r"^(?P<how>[a-z]\S*(?: \S+)?) +(?P<samples>\d+) +(?P<exits>\d+) +(?:-|(?P<exits_per_sample>[\d.]+))"
 ROW += r" +(?P<slowdown>[\d.]+) +(?P<missed>\d+) +(?P<overshoots>\d+) +(?P<steps>\d+)$"
 SWITCH_ROW = r"^(?P<how>two|two profiled|all profiled) +(?P<threads>\d+) +(?P<exits_per_switch>[\d.]+)"
 SWITCH_ROW += r" +(?P<slowdown>[\d.]+)$"
-REASON = re.compile(r"^\{ exit_reason: *(?:0x)?([0-9a-f]+) *\} *hitcount: *(\d+)")
 TAKES_BASE = True
 
 
@@ -60,7 +44,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "rounds", nargs="?", type=number(1, 99999999), default=200000, metavar="ROUNDS",
         help="of the bare guest's loop (200000)"
     )
-    parser.add_argument("--exits", action="store_true", help="also show the reasons of the exits, which takes time")
     add_json_option(parser)
 
 
@@ -79,21 +62,15 @@ class Part:
     samples: int
     time: int  # microseconds
     exits: int
-    reasons: tuple[tuple[int, int], ...] = ()  # code and count
 
 
 def parts(lines: Iterable[str]) -> Iterator[Part]:
     """What bench-l1.sh prints, as it comes."""
-    reasons: list[tuple[int, int]] = []
     for line in lines:
-        reason = REASON.match(line)
-        if reason:
-            reasons.append((int(reason[1], 16), int(reason[2])))
-        elif line.startswith("end "):
+        if line.startswith("end "):
             _, how, samples, time, exits = line.split()
-            yield Part(how, int(samples), int(time), int(exits), tuple(reasons))
-            reasons = []
-        elif line.strip() and not line.startswith(("#", "Totals:", "    ")):
+            yield Part(how, int(samples), int(time), int(exits))
+        elif line.strip():
             print(line.rstrip("\n"), flush=True)
 
 
@@ -108,7 +85,7 @@ class Table:
 
     def row(self, part: Part) -> str:
         """A row."""
-        if part.how == "none":
+        if part.how.startswith("none"):
             self.base = part
         elif part.how == "long":
             self.each_us = (part.exits - self.base.exits) / (part.time - self.base.time)
@@ -118,7 +95,7 @@ class Table:
             self.each[part.how] = more / part.samples
             cost = f"{self.each[part.how]:.2f}"
         name = "lwp prompt" if part.how == "lwp" else part.how
-        return f"{name:<10} {part.samples:8} {part.exits:10} {cost:>12} {part.time / self.base.time:9.1f}"
+        return f"{name:<12} {part.samples:8} {part.exits:10} {cost:>12} {part.time / self.base.time:9.1f}"
 
     def values(self, part: Part) -> dict[str, Value]:
         """A row for programs, after row()."""
@@ -138,12 +115,6 @@ class Table:
             wanted = f"wanted at least {WANTED}: {reached}"
             lines.append(f"perf: {perf / lwp:.1f} times the exits per sample of lwp prompt, {wanted}")
         return lines
-
-
-def reasons_line(part: Part) -> str:
-    """Why the vCPU exited."""
-    counts = [f"{REASONS.get(code, hex(code))} {count}" for code, count in part.reasons]
-    return ", ".join(["    exits", *counts])
 
 
 def _bare_guest(lab: L1, command: Sequence[str], out: IO[str]) -> str:
@@ -168,33 +139,39 @@ def _beside_mediated(lab: L1, command: Sequence[str], out: IO[str]) -> list[dict
     return rows_of(_bare_guest(lab, command, out), ROW)
 
 
-def _linux_guest(lab: L1, period: int, show: bool, out: IO[str]) -> list[dict[str, Value]]:
+def _linux_guest(
+    lab: L1, program: Sequence[str], delivery: str, table: Table, out: IO[str]
+) -> list[dict[str, Value]]:
     """The costs in a Linux guest; the table is shown on out. Result: its rows."""
     rows: list[dict[str, Value]] = []
-    print(
-        f"\na Linux guest: {MILLIONS} million instructions, a sample each {period}; "
-        f"perf: as perf record takes them, in the guest\n"
-        f"{'':<10} {'samples':>8} {'exits':>10} {'exits/sample':>12} {'slowdown':>9}",
-        file=out,
-        flush=True,
-    )
-    guest = Machine("kvm", smp=1, memory=512, cpu="lwp-delivery=prompt,pmu=on,+perfctr-core")
-    program = [str(LINUX_PROGRAMS / "samplecost"), str(period), str(MILLIONS)]
-    command = [str(IN_L1), str(int(show)), *machine.inner_command(guest, program)]
-    table = Table()
+    guest = Machine("kvm", smp=1, memory=512, cpu=f"lwp-delivery={delivery},pmu=on,+perfctr-core")
+    command = [str(IN_L1), *machine.inner_command(guest, program)]
     with vm.run_directory() as run:
         child = l1.start(lab, run, command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
         assert child.stdout
         for part in parts(child.stdout):
             print(table.row(part), file=out, flush=True)
             rows.append(table.values(part))
-            if show:
-                print(reasons_line(part), file=out, flush=True)
         status = proc.wait(child)
-    print("\n".join(table.end()), file=out, flush=True)
     if status:
         raise Died("the Linux guest has failed")
     return rows
+
+
+def _linux_guests(lab: L1, period: int, out: IO[str]) -> list[dict[str, Value]]:
+    """A loop with each way to profile it, then programs with `exact` delivery."""
+    table = Table()
+    print(
+        f"\na Linux guest: {MILLIONS} million instructions, a sample each {period}; "
+        f"perf: as perf record takes them, in the guest\n"
+        f"{'':<12} {'samples':>8} {'exits':>10} {'exits/sample':>12} {'slowdown':>9}",
+        file=out,
+        flush=True,
+    )
+    rows = _linux_guest(lab, [str(LINUX_PROGRAMS / "samplecost"), str(period), str(MILLIONS)], "prompt", table, out)
+    print("\n".join(table.end()), "\nprograms, lwp exact:", file=out, flush=True)
+    programs_ = [str(LAB / "nested/bench-programs.sh"), str(LWPRUN), str(period)]
+    return rows + _linux_guest(lab, programs_, "exact", table, out)
 
 
 def main(args: argparse.Namespace) -> None:
@@ -203,14 +180,13 @@ def main(args: argparse.Namespace) -> None:
     out = sys.stderr if args.json else sys.stdout
     print(f"interrupts come late: {args.skid}", file=out, flush=True)
     lab = L1(cpu="EPYC,pmu=on,+perfctr-core", devices=skid(args.skid), kvm_amd=perf(known(args.skid)))
-    options = ["--exits"] if args.exits else []
-    samples = [str(KVM_PROGRAMS / "kvm_bench"), *options, str(args.period), str(args.rounds)]
+    samples = [str(KVM_PROGRAMS / "kvm_bench"), str(args.period), str(args.rounds)]
     bare = rows_of(_bare_guest(lab, samples, out), ROW)
     beside = _beside_mediated(lab, samples, out) if any(run.name == MEDIATED for run in programs.runs()) else []
     print(file=out)
     switches = rows_of(_bare_guest(lab, [str(KVM_PROGRAMS / "kvm_bench_switch")], out), SWITCH_ROW)
     rows: list[dict[str, Value]] = [{"guest": "bare", **row} for row in [*bare, *switches]]
     rows += [{"guest": "mediated", **row} for row in beside]
-    rows += [{"guest": "linux", **row} for row in _linux_guest(lab, args.period, args.exits, out)]
+    rows += [{"guest": "linux", **row} for row in _linux_guests(lab, args.period, out)]
     if args.json:
         print_json("kvm", rows)

@@ -34,7 +34,7 @@ REFUSED: tuple[tuple[str, int, str, str], ...] = (
     ("results of more than one session", 2, "name them", "test lab flat --junitxml=FILE"),
     ("an unknown soak", 2, "no part 'nothing'", "soak nothing"),
     ("moves under KVM", 2, "--migrate is for TCG", "soak results --migrate --accel=kvm"),
-    ("a skid that is none", 2, "the skid is a number", "bench kvm --exits soon"),
+    ("a skid that is none", 2, "the skid is a number", "bench kvm soon"),
     ("an unknown option of run", 2, "no option '--frob'", "run --frob"),
     ("a program without --", 2, "goes after --", "run /bin/true"),
     ("nothing after --", 2, "no command after --", "shell --"),
