@@ -1,16 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# In a guest of 'bench kvm': programs without a profile and with one, told as samplecost tells its loop.
-# bench-programs.sh LWPRUN PERIOD
+# In a guest of 'bench kvm': programs without a profile and with one, as samplecost. bench-programs.sh LWPRUN PERIOD
 set -euo pipefail
 
 # run HOW SAMPLES COMMAND...
 run()
 {
-	local how=$1 samples=$2 begin
+	local how=$1 samples=$2 begin && shift 2
 
-	shift 2
 	echo begin
 	read -r
 	begin=${EPOCHREALTIME/./}
@@ -22,9 +20,8 @@ run()
 # each NAME COMMAND...
 each()
 {
-	local name=$1
+	local name=$1 && shift
 
-	shift
 	run "none/$name" 0 "$@"
 	run "$name" lwp "$lwprun" -o /tmp/profile -e "instructions:$period" -- "$@"
 }
