@@ -150,7 +150,6 @@ bool svm_lwp_net(struct kvm_vcpu *vcpu)
 				return true;
 		}
 	}
-	/* A source that counts in software continues. */
 	if (svm_lwp_source_nets(lwp))
 		svm_lwp_source_pause(vcpu);
 	return false;

@@ -171,6 +171,7 @@ TEST(counts_survive_a_switch_in_between)
 PROGRAM(fibers, "	nop\n"
 		"	wrfsbase %r9\n"
 		"	nop\n"
+		"	nop\n"
 		"	slwpcb %r12\n"
 		"	nop\n"
 		"	wrfsbase %r8\n"

@@ -1,20 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Unit tests of what is read from the outputs of the nested lab."""
 
-from lab.benches.kvm import Part, Table, parts, reasons_line
+from lab.benches.kvm import Part, Table, parts
 from lab.common.kit import tap
 from lab.nested.programs import Run
 from lab.tests.kvm import late, test_diff
 
 PROGRAM = "0x1: # dump program 7: ring 1a2b block 3c memory 4d stops 5 6 head {} missed 0 due 1\n"
-HISTOGRAM = """\
-# event histogram
-#
-{ exit_reason:         7b } hitcount:          1
-{ exit_reason:         13 } hitcount:         47
-
-Totals:
-    Hits: 48
+BENCH = """\
 end none 0 1000 48
 end long 0 51000 148
 end lwp 10 1000 68
@@ -76,16 +69,9 @@ def test_equal_records_have_equal_rings() -> None:
     assert len(wrong(WANT.replace("block 3c", "block 3d"), "")) == 1
 
 
-def test_reasons_belong_to_the_next_end() -> None:
-    found = list(parts(HISTOGRAM.splitlines(keepends=True)))
-    assert [part.how for part in found] == ["none", "long", "lwp", "perf"]
-    assert reasons_line(found[0]) == "    exits, io 1, 0x13 47"
-    assert found[1].reasons == ()
-
-
 def test_time_alone_is_taken_off() -> None:
     table = Table()
-    rows = [table.row(part) for part in parts(HISTOGRAM.splitlines(keepends=True))]
+    rows = [table.row(part) for part in parts(BENCH.splitlines(keepends=True))]
     assert rows[2].split() == ["lwp", "prompt", "10", "68", "2.00", "1.0"]
     assert table.row(Part("lwp", 10, 2000, 70)).split()[4] == "2.00"
     assert "4.0 times the exits per sample of lwp prompt, wanted at least 4: reached" in table.end()[1]
