@@ -260,6 +260,8 @@ TEST(a_long_profile_is_right)
 {
 	u32 wrong = 0;
 
+	if (parameter_is("lwp_source", "perf"))
+		set_margin(80); /* with nets */
 	begin_delivery(loop, loop_end, 0, LWP_F_IRE);
 	event_each(2, 100);
 	give_shadow_stack();
