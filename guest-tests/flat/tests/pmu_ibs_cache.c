@@ -114,6 +114,8 @@ static void test_counters(struct lwp *l)
 		report_eq(pmu_counted(events[i / 2][0] | PERF_USR, ibs_counted),
 			  events[i / 2][1 + i % 2], "counter %u of the model", i);
 	}
+	as_map(l->cr3, DATA_VA, APIC_BASE, 1, PAGE_USER_RW | PTE_PCD | PTE_PWT);
+	report_eq(pmu_counted(events[0][0] | PERF_USR, ibs_counted), 0, "loads of a device");
 }
 
 /* ---- LWP's model, at CPL 3 ---- */
