@@ -170,7 +170,7 @@ void svm_lwp_perf_exited(struct kvm_vcpu *vcpu);
 /* Must IRET stay intercepted, because the counter counts returns to CPL 3? */
 bool svm_lwp_perf_needs_returns(struct kvm_vcpu *vcpu);
 
-/* lwp_source.c: called with svm_lwp.lock held, except at set-up and around VMRUN */
+/* lwp_source.c: called with svm_lwp.lock held, except at set-up */
 const char *svm_lwp_source_setup(void);
 void svm_lwp_source_init(struct kvm_vcpu *vcpu);
 void svm_lwp_source_free(struct kvm_vcpu *vcpu);

@@ -20,10 +20,12 @@ PROGRAM(jumps, "	.rept 50\n"
 	       "	.endr\n");
 
 /*
- * What follows, again if the host's interrupts have ended a run of the guest meanwhile: KVM reads the counter there, which
+ * A run, and again if the host's interrupts have ended a run of the guest meanwhile: KVM reads the counter there, which
  * may have reached its number.
  */
-#define UNDISTURBED for (u32 n_ = 0; !n_ || (n_ < 100 && vm_stat(v, "irq_exits")); n_++)
+#define UNDISTURBED(run)                                                     \
+	for (u32 n_ = 0; !n_ || (n_ < 100 && vm_stat(v, "irq_exits")); n_++) \
+	run
 
 /*
  * Armed for 50; late by 40: 90 have passed, the record names the 91st. Then 29 of 60 are left, armed for 19: the 151st.
@@ -32,8 +34,7 @@ PROGRAM(jumps, "	.rept 50\n"
 TEST(exact_counts_an_overshoot_and_keeps_the_rate)
 {
 	set_margin(10);
-	UNDISTURBED
-	run_with(nops, nops_end, 0, 2, 60);
+	UNDISTURBED(run_with(nops, nops_end, 0, 2, 60));
 	COUNTED("each is late", 95, 155, 205);
 	is(block_counter(vm, 2), 39, "200 - 180 are 20 of the next 60");
 	is(vm_stat(v, "lwp_overshoots"), 3, "three overshoots");
@@ -46,8 +47,7 @@ TEST(exact_counts_an_overshoot_and_keeps_the_rate)
  */
 TEST(prompt_names_the_next_instruction_and_counts_what_it_skips)
 {
-	UNDISTURBED
-	run_with(nops, nops_end, 1, 2, 30);
+	UNDISTURBED(run_with(nops, nops_end, 1, 2, 30));
 	COUNTED("the instruction at the interrupt", 75, 135, 195);
 	is(missed(), 3, "MissedEvents");
 	is(block_counter(vm, 2), 9, "210 are due next");
@@ -63,14 +63,21 @@ TEST(prompt_branches_name_the_next_branch)
 {
 	struct lwp_record r;
 
-	UNDISTURBED
-	run_with(jumps, jumps_end, 1, 3, 15);
+	UNDISTURBED(run_with(jumps, jumps_end, 1, 3, 15));
 	COUNTED("the next branch", 110);
 	r = ring_record(vm, 0);
 	is(r.data2, VM_CODE + 112, "its target");
 	is(r.flags, LWP_RECORD_TKN, "it is taken");
 	is(missed(), 1, "MissedEvents");
 	is(block_counter(vm, 3), LWP_COUNTER_MASK - 5, "due since five branches");
+}
+
+static void run_both_events(void)
+{
+	begin_delivery(jumps, jumps_end, 0, LWP_F_IRE | LWP_F_BRE);
+	event_each(2, 61);
+	event_each(3, 20);
+	run_to_end();
 }
 
 /*
@@ -80,13 +87,7 @@ TEST(prompt_branches_name_the_next_branch)
 TEST(a_late_branch_takes_no_record_that_is_in_time)
 {
 	set_margin(10);
-	UNDISTURBED
-	{
-		begin_delivery(jumps, jumps_end, 0, LWP_F_IRE | LWP_F_BRE);
-		event_each(2, 61);
-		event_each(3, 20);
-		run_to_end();
-	}
+	UNDISTURBED(run_both_events());
 	COUNTED("the 31st branch, the 32nd, the 40th", 95, 98, 122);
 	is(ring_record(vm, 0).event_id, 2, "the 61st instruction");
 	is(ring_record(vm, 1).event_id, 3, "the late branch");
@@ -205,21 +206,23 @@ PROGRAM(both, "	jmp 1f\n" /* 5 */
 	      "4:	jmp 5f\n" /* 32 */
 	      "5:	nop\n");
 
+static void run_in_the_kernel(u8 entry[LWP_CTX_ENTRY_SIZE])
+{
+	begin_delivery(both, both_end, 0, LWP_F_IRE | LWP_F_BRE);
+	event_each(2, 15);
+	event_each(3, 4);
+	if (vm_run(vm, v) != VM_SYSCALL)
+		ok(false, "after 20 instructions");
+	contexts(KVM_GET_DEVICE_ATTR, entry);
+	run_to_end();
+}
+
 TEST(what_gives_way_to_a_late_record_is_late)
 {
 	u8 entry[LWP_CTX_ENTRY_SIZE] = { 0 };
 
 	set_margin(2);
-	UNDISTURBED
-	{
-		begin_delivery(both, both_end, 0, LWP_F_IRE | LWP_F_BRE);
-		event_each(2, 15);
-		event_each(3, 4);
-		if (vm_run(vm, v) != VM_SYSCALL)
-			ok(false, "after 20 instructions");
-		contexts(KVM_GET_DEVICE_ATTR, entry);
-		run_to_end();
-	}
+	UNDISTURBED(run_in_the_kernel(entry));
 	COUNTED("the next instruction, and the branch after it", 30, 32);
 	is(ring_record(vm, 0).event_id, 2, "the instruction");
 	is(ring_record(vm, 1).event_id, 3, "the branch that gave way");

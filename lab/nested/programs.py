@@ -200,7 +200,7 @@ TABLE = (
             (Run(cpu=PMU, kvm_amd=PERF, row=ZEN3, needs=(*COUNTERS, Need.RIGHT)),)),
     Program("kvm_test_release", "perf events are released soon after a profile has ended",
             (Run(cpu=PMU, kvm_amd=PERF, needs=(*COUNTERS, Need.RIGHT)),)),
-    Program("kvm_test_rewrite", "the emulator executes no other instruction while a program's code is rewritten",
+    Program("kvm_test_rewrite", "nothing runs twice, or is lost, while a program's code is rewritten",
             (replace(STEP, smp=2), Run("net", "nets of breakpoints", PMU, PERF, smp=2, needs=COUNTERS))),
     # The processor of a QEMU of its own has them.
     Program("kvm_test_shstk", "programs with shadow stacks: SSP at system calls, records, #CP", (

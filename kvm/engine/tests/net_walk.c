@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Nets of breakpoints over a program that runs: the processor executes it in single steps, and what it does must not lead
- * past a net.
+ * Nets of breakpoints over a program that runs: the processor executes it in single steps, and what
+ * it does must not lead past a net.
  *
  *	net_walk SEED NETS MILLISECONDS PROGRAM [ARGUMENT...]
  *
- * The program first runs so long by itself, and its output is dropped. A fifth of the nets have neither a due instruction nor a due branch; of these it
- * tells how many instructions pass.
+ * The program first runs so long by itself, and its output is dropped. A fifth of the nets have
+ * neither a due instruction nor a due branch; of these it tells how many instructions pass.
  */
 #include <errno.h>
 #include <signal.h>
