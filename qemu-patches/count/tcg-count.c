@@ -242,7 +242,11 @@ void x86_cnt_give_back(CPUX86State *env, const TranslationBlock *tb,
                                     X86_CNT_BACK_INSNS);
     }
     c->branches_left += !!(data & X86_CNT_BACK_BRANCH);
-    c->folded += !!(data & X86_CNT_BACK_APART);
+    if (data & X86_CNT_BACK_APART) {
+        c->folded++;
+        /* Its helper may have set budgets, which are exact without it. */
+        x86_cnt_update(env);
+    }
 }
 
 void x86_cnt_leave_mode(CPUX86State *env)

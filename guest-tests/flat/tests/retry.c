@@ -9,7 +9,8 @@
 #include "x86.h"
 
 extern char rt_code[], rt_1[], rt_2[], rt_3[], rt_handler[], rt_h1[], rt_jump[], rt_j1[];
-extern char rt_j2[], rt_llwpcb[], rt_ins[], rt_val[], rt_ins_memory[];
+extern char rt_j2[], rt_llwpcb[], rt_ins[], rt_val[], rt_ins_memory[], rt_value[], rt_v[],
+	rt_chain[];
 
 USER_CODE("rt_code: llwpcb %rax\n"
 	  "rt_1: nop\n"
@@ -32,6 +33,11 @@ USER_CODE("rt_code: llwpcb %rax\n"
 	  "rt_j1: jmp rt_j2\n"
 	  "ud2\n"
 	  "rt_j2: nop\n"
+	  "user_exit\n"
+	  "rt_value: llwpcb %rax\n"
+	  "rt_v: lwpval $6, %ecx, %edx\n"
+	  "user_exit\n"
+	  "rt_chain: .fill 8, 2, 0x00eb\n" /* jumps to the next one */
 	  "user_exit\n");
 
 #define ABSENT (PF_WRITE | PF_USER)
@@ -224,6 +230,23 @@ static void test_not_due(struct lwp *l)
 	lwp_stop();
 }
 
+/* An LWPVAL whose store faults has not retired: what is due behind it is due neither earlier nor later. */
+static void test_value_faults(struct lwp *l)
+{
+	for (u32 due = 1; due <= 8; due++) {
+		const struct block b = { .event = { { EV_IRE, 99, due - 1 }, { EV_VAL, 0, 0 } } };
+		u64 jump = (u64)rt_chain + 2 * (due - 1);
+
+		lwp_prepare(l, &b, rt_value);
+		rule("43724-714 43724-813", CHOICE);
+		run_to_missing(l, RING_VA, (u64)rt_v, "LWPVAL's record has no page");
+		as_protect(l->cr3, RING_VA, PAGE_USER_RW);
+		lwp_run(l, rt_chain);
+		expect_record(l, 0, (struct rec)REC_IRE(jump), "jump %u of the next ones is due",
+			      due);
+	}
+}
+
 LWP_TEST(retry)
 {
 	test_store(l);
@@ -237,4 +260,5 @@ LWP_TEST(retry)
 	test_operand(l, rt_ins_memory, "LWPINS",
 		     (struct rec)REC_SAMPLE(EV_INS, rt_ins_memory, 5, 55, 77));
 	test_not_due(l);
+	test_value_faults(l);
 }
