@@ -22,10 +22,10 @@ static_assert(offsetof(struct kvm_lwp_image, format) == LWP_IMAGE_FORMAT);
 static_assert(offsetof(struct kvm_lwp_image, retry_rip) == LWP_IMAGE_RETRY_RIP);
 static_assert(sizeof(struct kvm_lwp_image) == LWP_IMAGE_SIZE);
 
-/* KVM_CHECK_EXTENSION; kvm may be NULL. */
-int svm_lwp_extension(struct kvm *kvm)
+/* KVM_CHECK_EXTENSION of what KVM itself does not know; kvm may be NULL. */
+int svm_lwp_extension(struct kvm *kvm, long ext)
 {
-	if (!enable_lwp || (kvm && lwp_encrypted(kvm)))
+	if (ext != KVM_CAP_X86_LWP || !enable_lwp || (kvm && lwp_encrypted(kvm)))
 		return 0;
 	return KVM_LWP_HAS_43724 | KVM_LWP_HAS_2007 | KVM_LWP_HAS_AUTO | KVM_LWP_HAS_OS |
 	       KVM_LWP_HAS_EXACT | KVM_LWP_HAS_NO_PRESET |
@@ -95,7 +95,7 @@ static void svm_lwp_park_all(struct kvm *kvm)
 			svm_lwp_ctx_leave(vcpu, false);
 		lwp->lookup = true;
 	}
-	kvm_make_all_cpus_request(kvm, KVM_REQ_LWP);
+	kvm_make_all_cpus_request(kvm, KVM_REQ_PREPARE_ENTRY);
 }
 
 /*
@@ -112,7 +112,7 @@ static void svm_lwp_refresh_all(struct kvm *kvm)
 		svm_lwp_ctx_refresh(vcpu);
 	}
 	/* Those that run have lost their counters. */
-	kvm_make_all_cpus_request(kvm, KVM_REQ_LWP);
+	kvm_make_all_cpus_request(kvm, KVM_REQ_PREPARE_ENTRY);
 }
 
 static int svm_lwp_contexts_arg(struct kvm_lwp_contexts *user,
@@ -182,7 +182,7 @@ static int svm_lwp_set_contexts(struct kvm *kvm, const struct kvm_lwp_contexts _
 		r = -EINVAL;
 	svm_lwp_watch_table(vm);
 	mutex_unlock(&vm->lock);
-	kvm_make_all_cpus_request(kvm, KVM_REQ_LWP);
+	kvm_make_all_cpus_request(kvm, KVM_REQ_PREPARE_ENTRY);
 out:
 	kvfree(buf);
 	return r;
@@ -194,7 +194,8 @@ int svm_lwp_vm_attr(struct kvm *kvm, unsigned int ioctl, struct kvm_device_attr 
 	void __user *addr = u64_to_user_ptr(attr->addr);
 	bool get = ioctl == KVM_GET_DEVICE_ATTR;
 
-	if (!svm_lwp_extension(kvm) || attr->flags || attr->attr > KVM_LWP_VM_LEAF ||
+	if (attr->group != KVM_LWP_VM || !svm_lwp_extension(kvm, KVM_CAP_X86_LWP) || attr->flags ||
+	    attr->attr > KVM_LWP_VM_LEAF ||
 	    (attr->attr == KVM_LWP_VM_CONTEXTS && !to_kvm_svm(kvm)->lwp.table.entry))
 		return -ENXIO;
 	if (ioctl == KVM_HAS_DEVICE_ATTR)
@@ -299,7 +300,7 @@ int svm_lwp_vcpu_attr(struct kvm_vcpu *vcpu, unsigned int ioctl, struct kvm_devi
 	void __user *addr = u64_to_user_ptr(attr->addr);
 	bool get = ioctl == KVM_GET_DEVICE_ATTR;
 
-	if (attr->flags || attr->attr > KVM_LWP_VCPU_LIVE ||
+	if (attr->group != KVM_LWP_VCPU || attr->flags || attr->attr > KVM_LWP_VCPU_LIVE ||
 	    (attr->attr != KVM_LWP_VCPU_STATUS && !has_state))
 		return -ENXIO;
 	if (ioctl == KVM_HAS_DEVICE_ATTR)

@@ -200,7 +200,7 @@ static bool svm_lwp_take(struct kvm_vcpu *vcpu, s32 holder, const struct lwp_ctx
 		lwp->taken = true;
 	}
 	mutex_unlock(&lwp->lock);
-	kvm_make_request(KVM_REQ_LWP, other);
+	kvm_make_request(KVM_REQ_PREPARE_ENTRY, other);
 	kvm_vcpu_kick(other);
 	return true;
 }
@@ -320,7 +320,7 @@ static void svm_lwp_ctx_update(struct kvm_vcpu *vcpu, u64 gs)
 	lwp->live = on;
 	vcpu->stat.lwp_context_switches++;
 	if (tell)
-		kvm_make_all_cpus_request(vcpu->kvm, KVM_REQ_LWP);
+		kvm_make_all_cpus_request(vcpu->kvm, KVM_REQ_PREPARE_ENTRY);
 }
 
 static void svm_lwp_sync_auto(struct kvm_vcpu *vcpu)

@@ -7,6 +7,7 @@
 #ifndef __SVM_LWP_H
 #define __SVM_LWP_H
 
+#include <linux/jump_label_ratelimit.h>
 #include <linux/kvm_host.h>
 #include <linux/mutex.h>
 #include <linux/workqueue.h>
@@ -212,6 +213,9 @@ struct kvm_svm_lwp {
 	bool code32; /* so has 32-bit code */
 };
 
+/* vCPUs that have LWP, of all VMs */
+extern struct static_key_false_deferred svm_lwp_in_use;
+
 #ifdef CONFIG_KVM_AMD_LWP
 extern bool enable_lwp;
 #else
@@ -224,7 +228,7 @@ extern bool enable_lwp;
  */
 static __always_inline bool svm_lwp_used(void)
 {
-	return IS_ENABLED(CONFIG_KVM_AMD_LWP) && static_branch_unlikely(&kvm_lwp_used.key);
+	return IS_ENABLED(CONFIG_KVM_AMD_LWP) && static_branch_unlikely(&svm_lwp_in_use.key);
 }
 
 /* Set-up: lwp_vcpu.c */
@@ -251,7 +255,7 @@ bool svm_lwp_mov_cr3(struct kvm_vcpu *vcpu, int *r);
 u64 *svm_lwp_sysenter_cs(struct vcpu_svm *svm);
 
 /* User space: lwp_attr.c */
-int svm_lwp_extension(struct kvm *kvm);
+int svm_lwp_extension(struct kvm *kvm, long ext);
 int svm_lwp_vm_attr(struct kvm *kvm, unsigned int ioctl, struct kvm_device_attr *attr);
 int svm_lwp_vcpu_attr(struct kvm_vcpu *vcpu, unsigned int ioctl, struct kvm_device_attr *attr);
 void svm_lwp_debugfs_init(void);

@@ -17,6 +17,8 @@
 #define CREATE_TRACE_POINTS
 #include "lwp_trace.h"
 
+DEFINE_STATIC_KEY_DEFERRED_FALSE(svm_lwp_in_use, HZ);
+
 bool __read_mostly enable_lwp = true;
 module_param_named(lwp, enable_lwp, bool, 0444);
 MODULE_PARM_DESC(lwp, "Lightweight Profiling for guests");
@@ -156,9 +158,9 @@ static void svm_lwp_enable(struct kvm_vcpu *vcpu, bool on)
 		vm->vcpus--;
 	mutex_unlock(&vm->lock);
 	if (on)
-		static_branch_inc(&kvm_lwp_used.key);
+		static_branch_inc(&svm_lwp_in_use.key);
 	else
-		static_branch_slow_dec_deferred(&kvm_lwp_used);
+		static_branch_slow_dec_deferred(&svm_lwp_in_use);
 }
 
 void svm_lwp_vcpu_init(struct kvm_vcpu *vcpu)
