@@ -25,13 +25,17 @@ static_assert(sizeof(struct kvm_lwp_image) == LWP_IMAGE_SIZE);
 /* KVM_CHECK_EXTENSION of what KVM itself does not know; kvm may be NULL. */
 int svm_lwp_extension(struct kvm *kvm, long ext)
 {
+	int has = KVM_LWP_HAS_43724 | KVM_LWP_HAS_AUTO | KVM_LWP_HAS_NO_PRESET;
+
 	if (ext != KVM_CAP_X86_LWP || !enable_lwp || (kvm && lwp_encrypted(kvm)))
 		return 0;
-	return KVM_LWP_HAS_43724 | KVM_LWP_HAS_2007 | KVM_LWP_HAS_AUTO | KVM_LWP_HAS_OS |
-	       KVM_LWP_HAS_EXACT | KVM_LWP_HAS_NO_PRESET |
-	       (svm_lwp_source_perf() ? KVM_LWP_HAS_PROMPT : 0) |
-	       (svm_lwp_ibs_offered() ? KVM_LWP_HAS_MISSES : 0) |
-	       (kvm_cpu_cap_has(X86_FEATURE_SVM) ? KVM_LWP_HAS_VMCB : 0);
+	has |= KVM_LWP_HAS_EXACT;
+	has |= svm_lwp_source_perf() ? KVM_LWP_HAS_PROMPT : 0;
+	has |= KVM_LWP_HAS_OS;
+	has |= kvm_cpu_cap_has(X86_FEATURE_SVM) ? KVM_LWP_HAS_VMCB : 0;
+	has |= svm_lwp_ibs_offered() ? KVM_LWP_HAS_MISSES : 0;
+	has |= KVM_LWP_HAS_2007;
+	return has;
 }
 
 static int svm_lwp_get_policy(struct kvm *kvm, void __user *to)
@@ -44,11 +48,12 @@ static int svm_lwp_get_policy(struct kvm *kvm, void __user *to)
 /* Setting the policy asks for LWP. */
 static int svm_lwp_set_policy(struct kvm *kvm, const void __user *from)
 {
-	u32 flags = KVM_LWP_NO_PRESET | KVM_LWP_NO_NET |
-		    (svm_lwp_ibs_offered() ? KVM_LWP_SAMPLE_MISSES : 0);
 	struct kvm_svm_lwp *vm = &to_kvm_svm(kvm)->lwp;
 	struct kvm_lwp_policy policy;
+	u32 flags = KVM_LWP_NO_PRESET;
 
+	flags |= KVM_LWP_NO_NET;
+	flags |= svm_lwp_ibs_offered() ? KVM_LWP_SAMPLE_MISSES : 0;
 	if (copy_from_user(&policy, from, sizeof(policy)))
 		return -EFAULT;
 	if (!lwp_rev_get(policy.rev) || policy.context > KVM_LWP_CONTEXT_OS ||

@@ -6,7 +6,6 @@
 #include "x86.h"
 #include "lwp_layers.h"
 #include "lwp/lwp_segment.h"
-#include "lwp/lwp_xop.h"
 
 /* Is the vCPU at CPL 3, where LWP counts? */
 bool svm_lwp_user_mode(const struct vcpu_svm *svm)

@@ -5,7 +5,6 @@
 #include "svm.h"
 #include "x86.h"
 #include "lwp_layers.h"
-#include "lwp/lwp_xop.h"
 
 static void svm_lwp_inject_read(struct kvm_vcpu *vcpu, struct x86_exception *e)
 {

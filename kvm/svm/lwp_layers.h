@@ -7,11 +7,11 @@
 #define __SVM_LWP_LAYERS_H
 
 #include "lwp_svm.h"
+#include "lwp/lwp_xop.h"
 
 struct dentry;
 struct perf_event;
 struct perf_sample_data;
-struct lwp_xop;
 
 /* A perf event: what it counts, and its overflow handler. */
 struct svm_lwp_counter {

@@ -18,6 +18,8 @@
 #include "x86.h"
 
 #include "lwp/lwp_context_look.h"
+#include "lwp/lwp_context_table.h"
+#include "lwp/lwp_engine.h"
 #include "lwp/lwp_insn.h"
 #include "lwp/lwp_margin.h"
 #include "lwp/lwp_net.h"
@@ -263,20 +265,27 @@ void svm_lwp_debugfs_init(void);
 /* The guest's own PMU: lwp_source.c */
 void svm_lwp_yield(struct kvm_vcpu *vcpu);
 
-/* Before and after VMRUN: lwp_enter.c, lwp_step.c; the VMCB's EFER: lwp_user_return.c */
+/* Before each VM-Entry: lwp_enter.c */
 bool svm_lwp_enter(struct kvm_vcpu *vcpu, int *r);
+
+/* Before and after VMRUN, and exits for exceptions: lwp_step.c */
 void svm_lwp_before_run(struct vcpu_svm *svm);
 void svm_lwp_after_run(struct vcpu_svm *svm);
+bool svm_lwp_db(struct kvm_vcpu *vcpu);
+bool svm_lwp_exception(struct kvm_vcpu *vcpu, u32 exit_code);
+
 /* Nearest to VMRUN and #VMEXIT, where nothing may be traced: lwp_ibs.c */
 void svm_lwp_enter_noinstr(struct vcpu_svm *svm);
 void svm_lwp_leave_noinstr(struct vcpu_svm *svm);
+
+/* The VMCB's EFER: lwp_user_return.c */
 u64 svm_lwp_efer(struct vcpu_svm *svm, u64 efer);
 
-/* Exits: lwp_step.c, lwp_mode.c, lwp_emul.c */
-bool svm_lwp_db(struct kvm_vcpu *vcpu);
-bool svm_lwp_exception(struct kvm_vcpu *vcpu, u32 exit_code);
+/* Exits for software interrupts and IRET: lwp_mode.c */
 bool svm_lwp_software_int(struct kvm_vcpu *vcpu, u32 exit_code);
 bool svm_lwp_iret(struct kvm_vcpu *vcpu);
+
+/* Exits for #UD: lwp_emul.c */
 bool svm_lwp_ud(struct kvm_vcpu *vcpu, int *r);
 
 /* What an entry has passed, and KVM has completed an instruction: lwp_adjust.c */
@@ -284,8 +293,10 @@ void svm_lwp_passed(struct kvm_vcpu *vcpu);
 void svm_lwp_skipped(struct kvm_vcpu *vcpu);
 void svm_lwp_emulated(struct kvm_vcpu *vcpu);
 
-/* The image in VMCBs: lwp_intercept.c, lwp_nested.c */
+/* Do VMCBs hold an image: lwp_intercept.c */
 bool svm_lwp_in_vmcb(struct kvm_vcpu *vcpu);
+
+/* The image in VMCBs: lwp_nested.c */
 void svm_lwp_vmload(struct kvm_vcpu *vcpu, const struct vmcb *from);
 void svm_lwp_vmsave(struct kvm_vcpu *vcpu, struct vmcb *to);
 

@@ -19,7 +19,7 @@
 /* In jiffies. */
 #define WATCH_LEAST HZ
 
-/* The intercepts of MSRs that KVM itself passes through, SYSENTER_CS of lwp_syscall.c as well. */
+/* The intercepts of MSRs that KVM itself passes through; SYSENTER_CS is for svm_lwp_sysenter(). */
 void svm_lwp_recalc_msr_intercepts(struct kvm_vcpu *vcpu)
 {
 	const struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
