@@ -40,6 +40,7 @@ static void test_##name(struct lwp_vm *self)
 #define LWP_IRE			BIT(2)
 #define LWP_BRE			BIT(3)
 #define LWP_DME			BIT(4)
+#define LWP_CNH			BIT(5)
 
 #define EVENT_VAL		1
 #define EVENT_IRE		2
@@ -104,7 +105,7 @@ extern u8 inserts[], inserts_ins[], inserts_mem[];
 extern u8 values[];
 extern u8 counted[], counted_nop[], counted_mov[], counted_dec[], counted_jnz[];
 extern u8 counted_xor[];
-extern u8 rounds[];
+extern u8 rounds[], handled[], handled_nop[], handled_xor[], many[], many_dec[];
 extern u8 query[], query_end[];
 extern u8 l2_counted[], l2_llwpcb[], l2_nop[], l2_out[], l2_mov[], l2_query[];
 
@@ -158,6 +159,27 @@ asm(".pushsection .text\n"
 	"	dec %ecx\n"
 	"	jnz 1b\n"
 	"	slwpcb %rax\n"
+	"	out %al, $0x81\n"
+
+	"handled:\n"
+	"	llwpcb %rdi\n"
+	"	ud2\n"
+	"	.fill 3, 1, 0x90\n"
+	"handled_nop:\n"
+	"	nop\n"
+	"handled_xor:\n"
+	"	xor %eax, %eax\n"
+	"	llwpcb %rax\n"
+	"	out %al, $0x81\n"
+
+	"many:\n"
+	"	llwpcb %rdi\n"
+	"	mov %esi, %ecx\n"
+	"many_dec:\n"
+	"	dec %ecx\n"
+	"	jnz many_dec\n"
+	"	xor %eax, %eax\n"
+	"	llwpcb %rax\n"
 	"	out %al, $0x81\n"
 
 	"query:\n"
@@ -521,7 +543,7 @@ LWP_TEST(policy)
 	add_vcpu(self, NULL);
 	TEST_ASSERT_EQ(vm_lwp_set(self->vm, KVM_LWP_VM_POLICY, &self->policy), 0);
 	bad = self->policy;
-	bad.context = KVM_LWP_CONTEXT_OS;
+	bad.flags = KVM_LWP_NO_PRESET;
 	TEST_ASSERT(vm_lwp_set(self->vm, KVM_LWP_VM_POLICY, &bad) && errno == EBUSY,
 		    "the policy changes after the first vCPU");
 	TEST_ASSERT_EQ(vm_lwp_get(self->vm, KVM_LWP_VM_POLICY, &got), 0);
@@ -621,6 +643,34 @@ LWP_TEST(lwpval_stores_one_of_interval_plus_one)
 	TEST_ASSERT_EQ(block(self)->event[EVENT_VAL - 1].counter, 2);
 }
 
+static void set_fs_base(struct kvm_vcpu *vcpu, u64 base)
+{
+	struct kvm_sregs sregs;
+
+	vcpu_sregs_get(vcpu, &sregs);
+	sregs.fs.base = base;
+	vcpu_sregs_set(vcpu, &sregs);
+}
+
+/* Another FS base is another thread, which has no LWP.  The first one's waits. */
+LWP_TEST(contexts_follow_the_thread)
+{
+	struct kvm_regs first;
+
+	start_profile(self, rounds, 0);
+	TEST_ASSERT_EQ(run(self->vcpu), PORT_STOP);
+	first = regs_of(self->vcpu);
+	set_fs_base(self->vcpu, PAGE_SIZE);
+	enter_user(self->vcpu, query);
+	run_to_end(self->vcpu);
+	TEST_ASSERT_EQ(regs_of(self->vcpu).rax, 0);
+	set_fs_base(self->vcpu, 0);
+	vcpu_regs_set(self->vcpu, &first);
+	while (run(self->vcpu) == PORT_STOP)
+		;
+	TEST_ASSERT_EQ(regs_of(self->vcpu).rax, (u64)block_page);
+}
+
 LWP_TEST(instructions_are_counted)
 {
 	u8 *expected[] = {
@@ -680,6 +730,64 @@ LWP_TEST(store_faults_and_is_tried_again)
 	TEST_ASSERT_EQ(exceptions, 1);
 	TEST_ASSERT_EQ(records(self), 9);
 	TEST_ASSERT_EQ(record(self, 0)->address, (u64)counted_nop);
+}
+
+/* The handler of #UD goes on behind it: IRET returns to CPL 3. */
+LWP_TEST(counting_goes_on_behind_a_handler)
+{
+	start_profile(self, handled, LWP_IRE);
+	set_event(self, EVENT_IRE, 0, 0);
+	vm_install_exception_handler(self->vm, UD_VECTOR, exception_handler);
+	run_to_end(self->vcpu);
+	TEST_ASSERT_EQ(records(self), 2);
+	TEST_ASSERT_EQ(record(self, 0)->address, (u64)handled_nop);
+	TEST_ASSERT_EQ(record(self, 1)->address, (u64)handled_xor);
+}
+
+/* A profile of 2 * rounds + 2 instructions, with a record of each `period`. */
+static void run_many(struct lwp_vm *self, u64 rounds, u32 period)
+{
+	struct kvm_regs regs;
+
+	start_profile(self, many, LWP_IRE);
+	set_event(self, EVENT_IRE, period - 1, period - 1);
+	regs = regs_of(self->vcpu);
+	regs.rsi = rounds;
+	vcpu_regs_set(self->vcpu, &regs);
+	run_to_end(self->vcpu);
+}
+
+/* 2,000,002 instructions: none is lost, whichever the records name. */
+LWP_TEST(counters_count_all)
+{
+	TEST_REQUIRE(kvm_check_cap(KVM_CAP_X86_LWP) & KVM_LWP_HAS_PROMPT);
+	self->policy.delivery = KVM_LWP_DELIVERY_PROMPT;
+	run_many(self, 1000000, 100000);
+	TEST_ASSERT_EQ(block(self)->missed_events, 0);
+	TEST_ASSERT_EQ(records(self) * 100000 + 99999 - block(self)->event[EVENT_IRE - 1].counter,
+		       2000002);
+}
+
+/* Up to breakpoints or in steps: each 2,000th is a DEC. */
+static void exact_records(struct lwp_vm *self)
+{
+	int i;
+
+	run_many(self, 20000, 2000);
+	TEST_ASSERT_EQ(records(self), 20);
+	for (i = 0; i < 20; i++)
+		TEST_ASSERT_EQ(record(self, i)->address, (u64)many_dec);
+}
+
+LWP_TEST(exact_records_name_the_instruction)
+{
+	exact_records(self);
+}
+
+LWP_TEST(nets_can_be_declined)
+{
+	self->policy.flags = KVM_LWP_NO_NET;
+	exact_records(self);
 }
 
 LWP_TEST(image_is_validated)
@@ -755,6 +863,44 @@ LWP_TEST(nothing_is_lost_in_migrations)
 	run_to_end(self->vcpu);
 	TEST_ASSERT_EQ(records(self), 5);
 	TEST_ASSERT_EQ(block(self)->event[EVENT_IRE - 1].counter, 4);
+}
+
+/* Nothing is preset: the guest's OS has to write LWP_CFG. */
+LWP_TEST(os_switches_lwp_on)
+{
+	self->policy.context = KVM_LWP_CONTEXT_OS;
+	add_vcpu(self, NULL);
+	TEST_ASSERT_EQ(vcpu_get_msr(self->vcpu, MSR_LWP_CFG), 0);
+	expect_undefined(self);
+}
+
+LWP_TEST(clocks_need_counters)
+{
+	bool counters = kvm_check_cap(KVM_CAP_X86_LWP) & KVM_LWP_HAS_PROMPT;
+
+	ask(self);
+	TEST_ASSERT_EQ(!!(self->leaf.edx & LWP_CNH), counters);
+}
+
+LWP_TEST(misses_are_offered_to_those_who_ask)
+{
+	ask(self);
+	TEST_ASSERT(!(self->leaf.edx & LWP_DME), "misses are offered to all");
+	self->policy.flags = KVM_LWP_SAMPLE_MISSES;
+	TEST_REQUIRE(kvm_check_cap(KVM_CAP_X86_LWP) & KVM_LWP_HAS_MISSES);
+	ask(self);
+	TEST_ASSERT(self->leaf.edx & LWP_DME, "misses are not offered");
+}
+
+LWP_TEST(revision_of_2007)
+{
+	u32 shipped;
+
+	ask(self);
+	shipped = self->leaf.ebx;
+	self->policy.rev = KVM_LWP_REV_2007;
+	add_vcpu(self, NULL);
+	TEST_ASSERT_NE(self->leaf.ebx, shipped);
 }
 
 /* L2 runs at CPL 3. */
