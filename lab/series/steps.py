@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What of our new files is there after each patch of a series. The files of this repository are the last step;
-steps/SERIES.toml says by names what comes when. A [[step]] has
+"""What of our new files is there after each patch of a series, and of what hooks change in a file of the source. The
+files of this repository are the last step; steps/SERIES.toml says by names what comes when. A [[step]] has
 
 patch   the patch of hooks whose message is the step's, by its name without the number; or
 message a file of lab/series/messages
-new     files that begin to exist, each with all that no step claims
+new     files that begin to exist, or to change, each with all that no step claims
 items   FILE = names of top-level items that come with this step: functions with their comments, structs, tables,
         macros, groups of prototypes
-lines   FILE = regular expressions: the whole lines that a match covers come with this step
+lines   FILE = regular expressions: the whole lines that a match covers come with this step; "*": of any file
 before  FILE = pairs of a text and of what stood in its place until this step
 
-A source in meson.build and an #include wait for the file that they name."""
+A source in meson.build, an #include and prototypes under a comment wait for the file that they name."""
 
 import re
 import tomllib
@@ -25,6 +25,7 @@ from lab.common.say import Died
 STEPS = LAB / "series/steps"
 SERIES = {"2-pmu": ("count", "pmu"), "3-lwp": ("lwp",)}  # and the folders all of whose files come with it
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@", re.MULTILINE)
 # What is left where lines are not there yet: blank lines in pairs, and at the edge of a block.
 GAPS = ((re.compile(r"\n{3,}"), "\n\n"), (re.compile(r"\{\n\n"), "{\n"), (re.compile(r"\n\n(?=\s*\}|$)"), "\n"))
 
@@ -89,6 +90,8 @@ class File:
             for pattern in step.lines.get(name, ()):
                 if not self._lines(number, pattern):
                     raise self._wrong(f"no line is like '{pattern}'")
+            for pattern in step.lines.get("*", ()):
+                self._lines(number, pattern)
 
     def _wrong(self, what: str) -> Died:
         return Died(f"steps of the series: {self.name}: {what}")
@@ -112,7 +115,9 @@ class File:
         return bool(found)
 
     def _wait(self, number: int, other: str) -> None:
-        self._lines(number, rf"""^(?:  '{re.escape(other)}',|#include "(?:[\w/-]*/)?{re.escape(other)}")$""")
+        name = re.escape(other)
+        self._lines(number, rf"""^(?:  '{name}',|#include "(?:[\w/-]*/)?{name}")$""")
+        self._lines(number, rf"^/\*[^\n]* {name}\b[^\n]*(?:\n[^\n]+)*")
 
     def at(self, number: int) -> str | None:
         """Its text after a step; None: it is not there yet."""
@@ -123,6 +128,10 @@ class File:
         if text != self.text:
             for gap, instead in GAPS:
                 text = gap.sub(instead, text)
+        return self._as_before(text, number)
+
+    def _as_before(self, text: str, number: int) -> str:
+        """Texts stand there instead of those of later steps."""
         for later in range(len(self.steps) - 1, number - 1, -1):
             for now, until in self.steps[later].before.get(self.name, ()):
                 if later > number:
@@ -130,6 +139,33 @@ class File:
                 elif text.count(now) != 1:
                     raise self._wrong(f"'{now}' is there {text.count(now)} times after its step, not once")
         return text
+
+
+class Change(File):
+    """A file of the source at each step. What its hooks add comes as in a new file; what they take away goes with all
+    that comes in its place. hunks: as `git diff -U0` has them."""
+
+    def __init__(self, name: str, before: str, text: str, hunks: str, steps: Sequence[Step]):
+        super().__init__(name, text, steps)
+        self._before = before.splitlines(keepends=True)
+        self._hunks = [
+            (int(first) - (count != "0"), int(count or 1), int(new) - (many != "0"), int(many or 1))
+            for first, count, new, many in HUNK.findall(hunks)
+        ]
+
+    def at(self, number: int) -> str | None:
+        if number < self.begin:
+            return None
+        now, text, at = self.text.splitlines(keepends=True), [], 0
+        for first, count, new, many in self._hunks:
+            comes = self._comes[new:new + many]
+            text += now[at:new]
+            if count and max(comes, default=self.begin) > number:
+                text += self._before[first:first + count]
+            else:
+                text += [line for line, step in zip(now[new:new + many], comes, strict=True) if step <= number]
+            at = new + many
+        return self._as_before("".join([*text, *now[at:]]), number)
 
 
 class Plan:

@@ -5,7 +5,7 @@ import pytest
 
 from lab.building.qemu_tree import new_files, series
 from lab.common.say import Died
-from lab.series.steps import SERIES, File, Plan, Step
+from lab.series.steps import SERIES, Change, File, Plan, Step
 
 TEXT = """\
 /* A file. */
@@ -111,6 +111,43 @@ def test_an_item_of_two_is_refused() -> None:
     """Which one is meant nobody knows."""
     with pytest.raises(Died, match="2 items are called twice"):
         at(0, Step(items={"a/file.c": ["twice"]}), text="int twice;\n\nint twice(void);\n")
+
+
+def test_lines_of_any_file() -> None:
+    """Need not be in each."""
+    assert "two;" not in at(0, Step(lines={"*": ["two;$", "four"]}))
+
+
+def test_prototypes_wait_for_the_file_that_their_comment_names() -> None:
+    """The next group does not."""
+    text = "int a;\n\n/* The first: later.c */\nvoid one(void);\n\n/* other.c */\nvoid two(void);\n"
+    assert at(0, Step(new=["b/later.c"]), text=text) == "int a;\n\n/* other.c */\nvoid two(void);\n"
+
+
+BEFORE = "zero\none\ntwo\nthree\n"
+AFTER = "zero\nnew\nother\ntwo\nthird\n"
+HUNKS = "@@ -2 +2,2 @@\n-one\n+new\n+other\n@@ -4 +5 @@\n-three\n+third\n"
+
+
+@pytest.mark.parametrize(("lines", "wanted"), [
+    ((), AFTER),
+    (["third"], "zero\nnew\nother\ntwo\nthree\n"),
+    (["other"], "zero\none\ntwo\nthird\n"),
+    (["new", "third"], BEFORE),
+])
+def test_what_hooks_replace_stays_until_all_of_its_place_is_there(lines: list[str], wanted: str) -> None:
+    """Each hunk has a step of its own."""
+    steps = [Step(new=["a/file.c"]), Step(lines={"a/file.c": lines})]
+    file = Change("a/file.c", BEFORE, AFTER, HUNKS, steps)
+    assert file.at(0) == wanted and file.at(1) == AFTER
+
+
+def test_what_hooks_add_and_remove() -> None:
+    """Added lines come one by one; the file is not there before its first step."""
+    hunks = "@@ -0,0 +1,2 @@\n+a\n+b\n@@ -2 +3,0 @@\n-two\n"
+    file = Change("a/file.c", "one\ntwo\n", "a\nb\none\n", hunks,
+                  [Step(), Step(new=["a/file.c"]), Step(lines={"a/file.c": ["^b$"]})])
+    assert [file.at(number) for number in range(3)] == [None, "a\none\n", "a\nb\none\n"]
 
 
 @pytest.mark.parametrize("name", SERIES)
