@@ -12,7 +12,7 @@ from lab.building import qemu_tree
 from lab.common import proc
 from lab.common.check import good, run
 from lab.common.places import TOP
-from lab.series import library, libvirt, maintainers, managers, qemu, selftest, tarballs
+from lab.series import library, libvirt, linux, maintainers, managers, qemu, selftest, tarballs
 from lab.series.export import copy_touched
 from lab.series.tree import Tree, author
 
@@ -21,12 +21,11 @@ TESTER = "A. Tester <tester@example.org>"
 # New files without an entry in MAINTAINERS are what maintainers decide.
 EXPECTED = ["does MAINTAINERS need updating"]
 # The selftest's programs are labels in assembly. The places of a row are one list, of which macros make an enum, names,
-# sentences; words in messages are no functions' names. A deferred key is exported as KVM's others are.
+# sentences; words in messages are no functions' names.
 EXPECTED_LINUX = [
-    r"-selftests-Test-Lightweight-Profiling\.patch:\d+: WARNING: externs should be avoided",
-    r"-state-machine-.*: (Macros with complex values|space prohibited before that close|Argument '\w+' is not used)",
-    r"-event-injection-.*: WARNING: EXPORT_SYMBOL\(foo\); should immediately follow",
-    r"-state-machine-.*: Prefer using '\"%s\.\.\.\", __func__' to using '(numbers|place|item)'",
+    r"/svm_lwp_test\.c: .*: WARNING: externs should be avoided",
+    r"/pmc_row\.[ch]: .*: (Macros with complex values|space prohibited before that close|Argument '\w+' is not used)",
+    r"/pmc_row\.c: .*: Prefer using '\"%s\.\.\.\", __func__' to using '(numbers|place|item)'",
 ]
 # What KVM has, too, keeps the kernel's style; upstream's header and its opcode table have their own. A line of more
 # than 80 columns is only a warning.
@@ -127,7 +126,7 @@ def checkpatch(work: Path, names: Sequence[str], pristine: Path, expected: Seque
 
 def signed_by_another(work: Path) -> None:
     """Whoever exports may sign off."""
-    names = ("linux", *qemu.names(), *libvirt.names(), *managers.VERSIONS)
+    names = (*linux.names(), *qemu.names(), *libvirt.names(), *managers.VERSIONS)
     patches = [patch for name in names for patch in patches_in(work / "series" / name)]
     assert patches, "there is no series"
     for patch in patches:
@@ -137,13 +136,13 @@ def signed_by_another(work: Path) -> None:
 
 def not_into_a_full_directory(work: Path) -> None:
     """A directory with files is left alone."""
-    ended = run([VLWP, "export", work / "series/linux"])
+    ended = run([VLWP, "export", work / "series" / linux.names()[0]])
     assert ended.status == 1 and "not empty" in ended.said and ended.said.count("\n") == 1, "not that one line"
 
 
 def checkpatch_linux(work: Path) -> None:
     """Of the chosen kernel."""
-    checkpatch(work, ["linux"], linux_source.fetch_series().pristine, [*EXPECTED, *EXPECTED_LINUX])
+    checkpatch(work, linux.names(), linux_source.fetch_series().pristine, [*EXPECTED, *EXPECTED_LINUX])
 
 
 def checkpatch_qemu(work: Path) -> None:
@@ -155,7 +154,7 @@ ROWS: tuple[tuple[str, str, Callable[[Path], object]], ...] = (
     ("written", "export: all series are written", written),
     (
         *("linux-applies", "export: the series for Linux applies with git am"),
-        lambda c: applies(c, ["linux"], linux_source.fetch_series().pristine),
+        lambda c: applies(c, linux.names(), linux_source.fetch_series().pristine),
     ),
     (
         "qemu-applies",
@@ -170,7 +169,7 @@ ROWS: tuple[tuple[str, str, Callable[[Path], object]], ...] = (
     ("linux-selftest-run", "export: the KVM selftest passes, with a nested guest too", selftest.passes),
     (
         *("maintainers", "export: who maintains what each patch of Linux and QEMU changes"),
-        lambda c: maintainers.complete(c, ["linux", *qemu.names()]),
+        lambda c: maintainers.complete(c, [*linux.names(), *qemu.names()]),
     ),
     ("signed-off", "export: whoever exports may sign off", signed_by_another),
     ("linux-tarball", "the patches apply to an upstream tarball of Linux, or one is named", tarballs.linux_tarball),

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Write the patch series with cover letters: one for Linux into DIR/linux, those for QEMU into DIR/qemu-*, one for each
-libvirt into DIR/libvirt-*; and a patch for Ganeti and one for Nova. DIR/lwpcore is the library of which QEMU's series
-for LWP names the commit. The file maintainers in a folder of Linux and QEMU says whom each patch is for."""
+"""Write the patch series with cover letters: those for Linux into DIR/linux-*, those for QEMU into DIR/qemu-*, one for
+each libvirt into DIR/libvirt-*; and a patch for Ganeti and one for Nova. DIR/lwpcore is the library of which QEMU's
+series for LWP names the commit. The file maintainers in a folder of Linux and QEMU says whom each patch is for."""
 
 import argparse
 import re
 import shutil
 import tempfile
 from pathlib import Path
-from typing import IO
 
 from lab.building import linux as linux_source, qemu_tree, tools, deps
 from lab.common.say import Died, Usage, say
@@ -44,7 +43,7 @@ def export(place: Path, who: Author, url: str = "") -> None:
         work, kernel, emulator = Path(name), linux_source.fetch_series(), qemu_tree.fetch()
         shutil.copytree(kernel.pristine, work / "linux", symlinks=True)
         title = f"exporting the series for Linux {kernel.version}"
-        step(title, "export-linux", lambda log: _linux(work / "linux", who, place / "linux", log), about=5)
+        step(title, "export-linux", lambda log: linux.make(Tree(work / "linux", who, log), place), about=5)
         copy_touched(emulator, [patch for name in qemu_tree.SERIES for patch in qemu_tree.series(name)], work / "qemu")
         title = f"exporting the series for QEMU {emulator.name.rpartition('-')[2]}"
         step(title, "export-qemu", lambda log: qemu.make(Tree(work / "qemu", who, log), place, url), about=5)
@@ -52,21 +51,16 @@ def export(place: Path, who: Author, url: str = "") -> None:
         step(title, "export-to", lambda _: _to(kernel.pristine, emulator, place), about=10)
     libvirt.write(place, who)
     managers.write(place, who)
-    for series in ("linux", *qemu.names(), *libvirt.names(), *managers.VERSIONS):
+    for series in (*linux.names(), *qemu.names(), *libvirt.names(), *managers.VERSIONS):
         say(f"{place}/{series}: {len(list((place / series).glob('*.patch')))} files for git am")
     say(f"{place}/{library.NAME}: a git repository; publish it before the series for QEMU")
 
 
 def _to(kernel: Path, emulator: Path, place: Path) -> None:
-    maintainers.write(kernel, place / "linux", ["--no-tree"])
+    for name in linux.names():
+        maintainers.write(kernel, place / name, ["--no-tree"])
     for name in qemu.names():
         maintainers.write(emulator, place / name)
-
-
-def _linux(work: Path, who: Author, place: Path, log: IO[str]) -> None:
-    tree = Tree(work, who, log)
-    linux.make(tree)
-    tree.write(linux.COVER.read_text(encoding="utf-8"), place)
 
 
 def copy_touched(pristine: Path, patches: list[Path], place: Path) -> None:

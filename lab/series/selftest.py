@@ -16,10 +16,13 @@ from lab.common.steps import jobs_count
 from lab.guest.vm import run_directory
 from lab.nested import l1
 from lab.nested.l1 import L1
+from lab.series import linux as series
 from lab.series.export import copy_touched
 from lab.series.tree import Tree, author
 
 NAME = "svm_lwp_test"
+WHOLE = "linux-whole"  # the source that it is compiled in
+CPU = "EPYC,pmu=on,perfctr-core=on,ibs=on,ibs-cache=on"  # L1 has counters and IBS
 PLAN = re.compile(r"^1\.\.(\d+)$", re.MULTILINE)
 WARNED = re.compile(rf"^.*\b{NAME}\b.*(?:warning|error): .*$", re.MULTILINE)
 
@@ -39,10 +42,10 @@ def overlay(lower: Path, upper: Path, place: Path) -> None:
 
 def whole_tree(work: Path) -> Path:
     """The whole source of the kernel, with the series."""
-    place = work / "linux-whole"
+    place = work / WHOLE
     if not place.is_dir():
         source = linux.fetch_series()
-        patches = sorted((work / "series/linux").glob("*.patch"))[1:]
+        patches = series.patches(work / "series")
         touched = work / "linux-touched"
         copy_touched(source.pristine, patches, touched)
         Tree(touched, author(), sys.stdout).git("am", *patches)
@@ -51,7 +54,7 @@ def whole_tree(work: Path) -> Path:
 
 
 def _program(work: Path) -> Path:
-    return work / "selftests" / selftest_folder(work / "linux-whole").name / NAME
+    return work / "selftests" / selftest_folder(work / WHOLE).name / NAME
 
 
 def compiles(work: Path) -> None:
@@ -69,9 +72,9 @@ def compiles(work: Path) -> None:
     assert f"+= {program.parent.name}/{NAME}\n" in makefile, "no Makefile names it: `make` would leave it out"
 
 
-def passes(work: Path) -> None:
-    """It runs to its end in L1, and nothing fails or is skipped."""
-    if not (work / "linux-whole").is_dir() or not _program(work).is_file():
+def passes(work: Path, modules: Path | None = None) -> None:
+    """It runs to its end in L1, with these modules (those of build/kvm), and nothing fails or is skipped."""
+    if not (work / WHOLE).is_dir() or not _program(work).is_file():
         compiles(work)
     l1.prepare()
     with run_directory() as run:
@@ -79,7 +82,7 @@ def passes(work: Path) -> None:
         shutil.copy(_program(work), program)
         output = work / "selftest-output"
         with output.open("w", encoding="utf-8") as out:
-            lab = L1(smp=2, limit=1500)
+            lab = L1(smp=2, limit=1500, cpu=CPU, modules=modules)
             status = l1.boot(lab, run, [program], stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT)
     text = output.read_text(encoding="utf-8", errors="replace")
     print(text)

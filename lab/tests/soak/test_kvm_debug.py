@@ -22,6 +22,7 @@ from lab.common.steps import build_lock, compiler, jobs_count, make_dir, need_sp
 from lab.nested import l1, programs
 from lab.nested.l1 import L1
 from lab.nested.programs import Run
+from lab.series import linux as series
 
 WORK = BUILD / "kvm-debug"
 SOURCE = WORK / "source"
@@ -80,8 +81,7 @@ def _run(log: IO[str], *argv: proc.Word, **options: object) -> None:
 
 def _patches() -> list[Path]:
     """What the source has besides Debian's: the series without its notes, and our changes."""
-    series = sorted((WORK / "series/linux").glob("*.patch"))
-    return [patch for patch in series if not patch.name.startswith("0000-")] + CHANGES
+    return series.patches(WORK / "series") + CHANGES
 
 
 def _lay_out(whole: Path, log: IO[str]) -> None:

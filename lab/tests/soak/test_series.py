@@ -21,7 +21,8 @@ from lab.common import archive, bases, places, proc
 from lab.common.places import DL, PYTHON
 from lab.common.say import Died
 from lab.common.steps import jobs_count, make_dir
-from lab.series import checks, docs, library, managers, qemu
+from lab.series import checks, docs, library, managers, qemu, selftest
+from lab.series import linux as linux_series
 from lab.series.tree import Tree, author
 from lab.testing import fresh_root
 from lab.tests.conftest import good, run
@@ -66,7 +67,7 @@ def _upstream_is_the_same(work: Path) -> None:
     theirs = series_file(work / "debian/patches")
     print(f"{len(theirs)} patches of Debian")
     assert len(theirs) >= DEBIAN_CHANGES
-    both = _changed(theirs) & _changed(checks.patches_in(work / "series/linux"))
+    both = _changed(theirs) & _changed(linux_series.patches(work / "series"))
     assert not both, f"changed by both: {' '.join(sorted(both))}"
 
 
@@ -106,23 +107,35 @@ def test_checkpatch(work: Path) -> None:
 def test_linux_applies(work: Path) -> None:
     """To Debian's source; and upstream has the same files: Debian changes none of them."""
     source = linux.fetch_series()
-    checks.applies(work, ["linux"], source.pristine)
+    checks.applies(work, linux_series.names(), source.pristine)
     _download_changes(source.version, work)
     _upstream_is_the_same(work)
 
 
+def _selftest_step(work: Path, source: linux.Linux, steps: Path, external: Path) -> None:
+    """The selftest as it is after a step passes with the step's modules."""
+    place = work / "step"
+    shutil.rmtree(place, ignore_errors=True)
+    selftest.overlay(linux.fetch_all(source), steps, place / selftest.WHOLE)
+    linux.strip_modules(external / "tree", place)
+    selftest.passes(place, modules=place)
+
+
 def test_linux_steps(work: Path) -> None:
-    """It compiles after each patch, and without CONFIG_KVM_AMD_LWP nothing of it is in kvm-amd."""
-    source, steps = linux.fetch_series(), work / "steps"
-    external = work / "external"
+    """It compiles after each patch, and shows by the selftest what it does; without CONFIG_KVM_AMD_LWP nothing of it is
+    in kvm-amd."""
+    source, steps, external = linux.fetch_series(), work / "steps", work / "external"
     shutil.copytree(source.pristine, steps, symlinks=True)
     tree = Tree(steps, author(), sys.stdout)
-    for patch in checks.patches_in(work / "series/linux"):
-        if "CONFIG_KVM_AMD_LWP" in patch.name:
+    for patch in linux_series.patches(work / "series"):
+        print(patch.name)
+        _compile_step(tree, source, patch, external)
+        if (linux.selftest_folder(steps) / f"{selftest.NAME}.c").is_file():
+            _selftest_step(work, source, steps, external)
+        else:
             [module] = external.rglob("kvm-amd.ko")
             symbols = proc.output(["nm", module])
             assert "svm_vcpu_run" in symbols and "lwp" not in symbols, "kvm-amd names LWP without its option"
-        _compile_step(tree, source, patch, external)
 
 
 def test_qemu_applies(work: Path) -> None:
