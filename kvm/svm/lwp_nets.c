@@ -25,12 +25,6 @@
 #define DOUBT 1024
 #define MOST_DOUBT (DOUBT << 10)
 
-/* May LWP use DR0 to DR3? */
-static bool svm_lwp_breakpoints_free(const struct kvm_vcpu *vcpu)
-{
-	return !vcpu->arch.switch_db_regs && !vcpu->guest_debug;
-}
-
 static bool svm_lwp_net_possible(struct kvm_vcpu *vcpu)
 {
 	const struct vcpu_svm *svm = to_svm(vcpu);
@@ -39,8 +33,7 @@ static bool svm_lwp_net_possible(struct kvm_vcpu *vcpu)
 	return !(to_kvm_svm(vcpu->kvm)->lwp.policy.flags & KVM_LWP_NO_NET) && !svm->lwp.net.off &&
 	       svm->lwp.engine.delivery == LWP_DELIVERY_EXACT && svm_lwp_source_perf() &&
 	       !svm_lwp_clock_steps(&svm->lwp.engine) && !is_guest_mode(vcpu) &&
-	       svm_lwp_breakpoints_free(vcpu) && !(vmcb->save.rflags & X86_EFLAGS_TF) &&
-	       !(vmcb->control.int_state & SVM_INTERRUPT_SHADOW_MASK);
+	       !vcpu->arch.switch_db_regs && !(vmcb->control.int_state & SVM_INTERRUPT_SHADOW_MASK);
 }
 
 /*

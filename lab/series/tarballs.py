@@ -103,7 +103,7 @@ def linux_tarball(work: Path) -> None:
         with _refused(spoiled):
             linux.lay_out(found, work / "linux-bad", sys.stdout)
     with _refused(spoiled):  # as export does
-        series.make(Tree(tree, author(), sys.stdout))
+        series.make(Tree(tree, author(), sys.stdout), work / "linux-series")
 
 
 def qemu_tarball(work: Path) -> None:
