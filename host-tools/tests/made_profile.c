@@ -12,6 +12,7 @@
 char path[sizeof(TEMPLATE)];
 struct lwpdata_writer *writer;
 struct profile profile;
+const char *made_exe = "/prog";
 
 struct rows rows;
 struct resolver resolver;
@@ -49,7 +50,7 @@ void begin(uint32_t nr_events, uint32_t interval, uint32_t random)
 						 LWPDATA_BY_EXEC,
 						 0,
 						 lwpdata_text("prog"),
-						 lwpdata_text("/prog") };
+						 lwpdata_text(made_exe) };
 
 	forget();
 	strcpy(path, TEMPLATE);

@@ -15,6 +15,8 @@ extern struct profile profile;
 /* Free all there is, also after a test. */
 void forget(void);
 
+extern const char *made_exe; /* of the process; "/prog" */
+
 /* forget(); then a file with instructions, and branches if nr_events is 2, and one process. */
 void begin(uint32_t nr_events, uint32_t interval, uint32_t random);
 

@@ -73,34 +73,51 @@ Test(rows, samples_are_grouped_by_object_and_symbol)
 		     (char *)"No such file or directory"));
 }
 
-static struct unnamed find_unnamed(void)
+/* What the report says of a program's samples: `made` lie in memory of no file, the others in an object. */
+static void expect_hint(const char *exe, unsigned int made, unsigned int others, const char *words)
 {
-	return report_unnamed(&(struct report){ .profile = &profile, .samples = &samples });
+	char *hint;
+	bool right;
+
+	made_exe = exe;
+	begin_in("/nonexistent/object");
+	add_map(LWPDATA_NONE, 0x5000, 0x6000);
+	add_records(0, made, 0x5800);
+	add_records(0, others, 0x1800);
+	load_by("object");
+	hint = report_hint(&(struct report){ .profile = &profile, .samples = &samples });
+	right = words ? hint && strstr(hint, words) : !hint;
+	cr_expect(right, "%s: %s", exe, hint ?: "nothing");
+	free(hint);
 }
 
-Test(rows, samples_without_symbols_are_counted_and_their_object_is_named)
+Test(rows, many_samples_without_names_have_a_hint)
 {
-	struct unnamed unnamed;
-
-	make_groups();
-	group("object");
-	unnamed = find_unnamed();
-	cr_expect(eq(u64, unnamed.samples, 18));
-	cr_expect(eq(u64, unnamed.total, 25));
-	cr_expect(eq(str, (char *)unnamed.object, (char *)"/nonexistent/object"));
+	expect_hint("/prog", 0, 3,
+		    "100% of the samples have no symbol, most of them in /nonexistent/object");
+	expect_hint("/prog", 2, 8, "80% of the samples have no symbol");
+	expect_hint("/prog", 5, 5, "50% of the samples lie in code that was made at run time");
+	expect_hint("/jvm/bin/java", 3, 7,
+		    "30% of the samples are in functions that have names with java -XX");
+	expect_hint("/bin/nodejs", 9, 1,
+		    "90% of the samples are in functions that have names with node --perf");
+	expect_hint("/bin/python3.12", 0, 9,
+		    "100% of the samples are in functions that have names with python3 -X");
+	expect_hint("/prog", 1, 0, "100% of the samples lie in code");
 }
 
-Test(rows, samples_without_symbols_that_lie_in_no_object_name_none)
+Test(rows, a_program_whose_functions_have_names_needs_no_hint)
 {
-	struct unnamed unnamed;
+	const struct lwpdata_perf_map jit = { 0, 0, lwpdata_text("5000 1000 py::work\n") };
 
+	made_exe = "/bin/python3";
 	begin_thread(99, 0);
 	add_map(LWPDATA_NONE, 0x5000, 0x6000);
-	add_records(0, 3, 0x5800);
+	add_records(0, 9, 0x5800);
+	lwpdata_write_perf_map(writer, &jit);
 	load_by("object");
-	unnamed = find_unnamed();
-	cr_expect(eq(u64, unnamed.samples, 3));
-	cr_expect(unnamed.object == NULL);
+	cr_expect(report_hint(&(struct report){ .profile = &profile, .samples = &samples }) ==
+		  NULL);
 }
 
 Test(rows, samples_are_grouped_by_thread_and_address)

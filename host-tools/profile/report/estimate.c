@@ -173,29 +173,3 @@ char *report_advice(const struct report *report, uint32_t event_id)
 		return samples ? NULL : strdup("No samples: the options leave out all there are");
 	return e < p->config.nr_events ? advice(p, e, samples, windows) : NULL;
 }
-
-struct unnamed report_unnamed(const struct report *report)
-{
-	const struct profile *p = report->profile;
-	uint64_t *of = must(calloc(p->nr_objects + 1, sizeof(*of)));
-	struct unnamed unnamed = { 0 };
-	uint64_t most = 0;
-
-	for (size_t i = 0; i < report->samples->nr; i++) {
-		const struct place *place = &report->samples->list[i].place;
-		uint64_t samples = report->samples->list[i].count->samples;
-		uint32_t id = place->object_id < p->nr_objects ? place->object_id : p->nr_objects;
-
-		unnamed.total += samples;
-		if (place->named)
-			continue;
-		unnamed.samples += samples;
-		of[id] += samples;
-		if (of[id] > most) {
-			most = of[id];
-			unnamed.object = id < p->nr_objects ? place->object : NULL;
-		}
-	}
-	free(of);
-	return unnamed;
-}

@@ -34,13 +34,8 @@ double report_period(const struct profile *profile, uint32_t e);
 
 struct estimate report_estimate(const struct profile *profile, uint32_t e);
 
-/* Samples of all events that have no symbol, and the object that has most of them. */
-struct unnamed {
-	uint64_t samples, total;
-	const char *object; /* a path; NULL: most lie in no object, or there are none */
-};
-
-struct unnamed report_unnamed(const struct report *report);
+/* One line that says what gives names to samples without, if there are many; NULL if nothing is to be said. Free it. */
+char *report_hint(const struct report *report);
 
 /*
  * In how many windows the samples of an event are that a filter wants; 0 if they are in none, or all that happened is

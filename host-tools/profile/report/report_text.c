@@ -12,8 +12,6 @@
 #include "printable.h"
 #include "report_source.h"
 
-#define HINT_PERCENT 30 /* of samples without a symbol, from which on a hint is of use */
-
 /* A column is as wide as its longest text, up to this. */
 #define COLUMN_MAX 44
 
@@ -316,17 +314,6 @@ static void print_losses(const struct profile *p)
 	     "a program ran that cannot be profiled (static, set-user-ID ...)");
 }
 
-/* What to do when much of the report has no names. */
-static void print_hint(const struct report *report)
-{
-	struct unnamed unnamed = report_unnamed(report);
-
-	if (unnamed.object && unnamed.samples * 100 >= unnamed.total * HINT_PERCENT)
-		printf("%.0f%% of the samples have no symbol, most of them in %s: its debug symbols help "
-		       "(in Debian a package whose name ends in -dbgsym, or debuginfod).\n",
-		       100.0 * (double)unnamed.samples / (double)unnamed.total, unnamed.object);
-}
-
 /* Objects with samples whose symbols could not be used. */
 static void print_problems(const struct report *report)
 {
@@ -347,6 +334,7 @@ static void print_problems(const struct report *report)
 
 void report_text(const struct report *report)
 {
+	char *hint = report_hint(report);
 	uint32_t event_id;
 
 	print_head(report);
@@ -362,5 +350,7 @@ void report_text(const struct report *report)
 	}
 	print_losses(report->profile);
 	print_problems(report);
-	print_hint(report);
+	if (hint)
+		puts(hint);
+	free(hint);
 }
