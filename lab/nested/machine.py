@@ -5,7 +5,9 @@ Guests boot the stock kernel with our init and see this machine's files read-onl
 
 import argparse
 import os
+import re
 import shutil
+import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -23,6 +25,7 @@ from lab.nested import l1
 
 TOOLS_LWPRUN = "/run/tools/lwprun"
 LWP_MODEL = "EPYC"  # the CPU model with which guests have LWP
+QUIT = '{"execute": "qmp_capabilities"}\n{"execute": "quit"}\n'
 # In the lab data cache misses are sampled more often than where a second has 10^10 ops; and perf does not sample less
 # because its handlers take long there.
 OFTEN = """mount -t debugfs none /sys/kernel/debug
@@ -181,6 +184,8 @@ def prepare(machine: Machine) -> None:
     tools.build(everything=False)
     kernel.build()
     qemu.ensure()
+    if machine.cpu and not machine.in_lab:
+        _refuse_properties(machine)
     waiting = patience(machine.smp, os.cpu_count() or 1)
     if waiting:
         say(waiting)
@@ -193,14 +198,28 @@ def _has_misses(machine: Machine) -> bool:
     return kvm_has_lwp() and "lwp-dme" in proc.output([places.LWPCTL, "caps", "--json"])
 
 
-def qemu_command(machine: Machine, run: Path, more: str = "") -> list[str]:
-    """The emulator with a guest that has LWP, and more arguments for the guest's kernel."""
+def _refuse_properties(machine: Machine) -> None:
+    """Properties that QEMU does not take end the command before the boot."""
+    alone = ["-machine", "q35", "-L", str(places.FIRMWARE), "-nodefaults", "-no-user-config", "-display", "none"]
+    words = [str(places.qemu()), *alone, *_processor(machine), "-S", "-qmp", "stdio"]
+    child = subprocess.run(words, input=QUIT, capture_output=True, text=True, check=False)
+    if child.returncode:
+        lines = child.stderr.splitlines() or [f"QEMU ends with status {child.returncode}"]
+        raise Usage(f"--cpu={machine.cpu}: {re.sub('^.*-cpu[.][^:]*: |^[^ ]*: ', '', lines[0])}")
+
+
+def _processor(machine: Machine) -> list[str]:
+    """QEMU's words for the processors of a guest that has LWP."""
     accel = "tcg,thread=multi" if machine.accel == "tcg" else machine.accel
     fewer_events = "lwp-profile=" in machine.cpu or "lwp-max-events=" in machine.cpu
     caches = "" if fewer_events or not _has_misses(machine) else ",lwp-dme=on"
     model = f"{LWP_MODEL},+lwp{caches}" if machine.model == LWP_MODEL else f"{machine.model},check=off"
-    cpu = model + (f",{machine.cpu}" if machine.cpu else "")
-    own = ["-accel", accel, "-cpu", cpu, "-append", f"{kernel_args()} {more}".strip()]
+    return ["-accel", accel, "-cpu", model + (f",{machine.cpu}" if machine.cpu else "")]
+
+
+def qemu_command(machine: Machine, run: Path, more: str = "") -> list[str]:
+    """The emulator with a guest that has LWP, and more arguments for the guest's kernel."""
+    own = [*_processor(machine), "-append", f"{kernel_args()} {more}".strip()]
     common = common_arguments(run, machine.smp, machine.memory, machine.kernel, machine.root, machine.initrd)
     return [str(places.qemu()), *common, *own, *planted(machine.row, machine.counters)]
 

@@ -3,6 +3,7 @@
 hot functions."""
 
 import argparse
+import shlex
 import signal
 import subprocess
 from collections.abc import Sequence
@@ -11,7 +12,7 @@ from subprocess import DEVNULL, PIPE
 
 from lab.building import tools, deps
 from lab.common import proc
-from lab.common.places import LINUX_PROGRAMS, LWPCTL, user_name
+from lab.common.places import LINUX_PROGRAMS, LWPCTL, LWPRUN, user_name
 from lab.common.say import Died, Usage, say
 from lab.guest.files import copy, writable
 from lab.guest.vm import GUEST_SHARE, run_directory
@@ -56,11 +57,20 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", type=Path, metavar="FILE", help="keep the recorded data in FILE")
 
 
-def _refuse_options(options: Sequence[str]) -> None:
-    """Options that the report does not know end the command before the run: the profile would be lost."""
-    child = subprocess.run([LWPCTL, "report", *options, "/dev/null"], stdout=DEVNULL, stderr=PIPE, check=False)
+def _refuse_options(option: str, words: Sequence[proc.Word]) -> str:
+    """Options that a tool does not know end the command before the boot. Result: what it says to the others."""
+    child = subprocess.run(words, stdout=DEVNULL, stderr=PIPE, check=False)
+    said = child.stderr.decode(errors="replace").partition("\n")[0].removeprefix(f"{Path(words[0]).name}: ")
     if child.returncode == WRONG_USAGE:
-        raise Usage("--report: " + child.stderr.decode(errors="replace").splitlines()[0])
+        raise Usage(f"--{option}: {said}")
+    return said
+
+
+def _refuse_recording(options: Sequence[str]) -> None:
+    """The same for lwprun, which is asked to run a directory; what it runs instead is one of the words."""
+    said = _refuse_options("lwprun", [LWPRUN, *options, "--", "/"])
+    if not said.startswith("/: "):
+        raise Usage(f"--lwprun: '{shlex.join(options)}' are no options that record: {said or 'nothing would run'}")
 
 
 def _report(command: Sequence[str], path: Path | None) -> bool:
@@ -88,9 +98,12 @@ def main(args: argparse.Namespace) -> int:
     if args.report_file:
         writable(args.report_file)
     deps.ensure()
+    if args.report or args.lwprun:
+        tools.build(everything=False)
     if args.report:
-        tools.build()
-        _refuse_options(args.report)
+        _refuse_options("report", [LWPCTL, "report", *args.report, "/dev/null"])
+    if args.lwprun:
+        _refuse_recording(args.lwprun)
     options, profiled = args.lwprun, args.program
     machine.deliver_windows(guest, options)
     machine.prepare(guest)

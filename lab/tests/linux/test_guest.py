@@ -87,10 +87,13 @@ def test_guest_no_command(place: Place) -> None:
     assert "/nowhere/program: No such file" in ended.err and ended.err.count("\n") == 1
 
 
-def test_guest_bad_property() -> None:
-    """An unknown CPU property is one line."""
-    ended = run([VLWP, "shell", "--cpu=no-such-property=1", "--", "true"])
-    assert ended.status == 1 and "no-such-property" in ended.said and ended.said.count("\n") == 1
+@pytest.mark.parametrize("command", ["shell", "run", "count"])
+def test_guest_bad_property(command: str) -> None:
+    """A CPU property that QEMU does not take is one line, before the boot."""
+    for words, text in (("no-such-property=1", "no-such-property' not found"), ("lwp-rev=7", "accept value '7'")):
+        ended = run([VLWP, command, f"--cpu={words}", "--", "true"])
+        assert ended.status == 2 and f"--cpu={words}: " in ended.said and text in ended.said
+        assert ended.said.count("\n") == 1
 
 
 def test_guest_dead(place: Place) -> None:
