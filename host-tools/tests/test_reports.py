@@ -5,6 +5,8 @@ import json
 import re
 from pathlib import Path
 
+import pytest
+
 from lab.common.places import TOP
 from lab.tests.conftest import run
 from sample import BRANCHES, COLD, HOT, SAMPLE, W_CALLS, W_COLD, Sample, needs
@@ -44,6 +46,22 @@ def test_html_drawn(sample: Sample) -> None:
             body = ended.out.partition("<main")[2].partition("</main>")[0]
             for text in ("68.18%", "31.82%", "sample_hot", "44 samples of instructions", "<rect"):
                 assert text in body, f"{width} columns: no {text}"
+
+
+WIDE = "95% interval    Samples  Symbol       Object          Hottest line"
+
+
+@pytest.mark.parametrize("columns, head", [
+    (200, WIDE), (84, WIDE), (80, WIDE), (60, "95% interval    Samples  Symbol       Object"),
+    (50, "Samples  Symbol       Object"),
+])
+def test_columns(sample: Sample, columns: int, head: str) -> None:
+    """Tables fit the terminal: source lines are the first to go, then intervals; --wide leaves nothing out."""
+    data, env = sample.data(), {"COLUMNS": str(columns)}
+    tables = [part for part in sample.lwpctl("report", data, env=env).out.split("\n\n") if part.startswith("  Share")]
+    assert len(tables) == 6 and head in tables[0]
+    assert max(len(line) for table in tables for line in table.splitlines()) <= columns
+    assert WIDE in sample.lwpctl("report", "--wide", data, env=env).out
 
 
 def test_annotate(sample: Sample) -> None:

@@ -2,8 +2,10 @@
 /* lwpctl diff: which functions have another share in a second profile. */
 #include <argp.h>
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "compare.h"
+#include "fit.h"
 #include "lwpctl.h"
 #include "view.h"
 
@@ -48,6 +50,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
+#define CHANGE_COLUMNS 45 /* before the symbol */
+
 static void print_changes(const struct arguments *a, const struct changes *c, const char *event)
 {
 	uint64_t shown = 0;
@@ -58,6 +62,7 @@ static void print_changes(const struct arguments *a, const struct changes *c, co
 	puts("  Before    After   Change  95% +/-  Chance  Symbol  (object)");
 	for (size_t i = 0; i < c->nr; i++) {
 		const struct change *x = &c->list[i];
+		char *name;
 
 		if (!a->all && !change_significant(x, c->nr)) {
 			chance++;
@@ -66,9 +71,11 @@ static void print_changes(const struct arguments *a, const struct changes *c, co
 		if (a->limit && shown == a->limit)
 			continue;
 		shown++;
-		printf("%7.2f%% %7.2f%% %+7.2f%% %7.2f%% %7.1g  %s  (%s)\n", 100 * x->share[0],
+		name = fitted_symbol(x->symbol, x->object, CHANGE_COLUMNS, !terminal_columns());
+		printf("%7.2f%% %7.2f%% %+7.2f%% %7.2f%% %7.1g  %s\n", 100 * x->share[0],
 		       100 * x->share[1], 100 * (x->share[1] - x->share[0]), 100 * x->error, x->p,
-		       x->symbol, x->object);
+		       name);
+		free(name);
 	}
 	if (!shown)
 		puts("        no difference that is more than chance");

@@ -141,6 +141,7 @@ static bool work(void *arguments, struct view *view)
 	if (calls_report_any(&a->calls)) {
 		a->calls.json = !strcmp(a->format->name, "json");
 		a->calls.limit = a->limit;
+		a->calls.wide = a->wide;
 		return calls_report(&a->calls, view, &a->view.filter);
 	}
 	report(a, view);

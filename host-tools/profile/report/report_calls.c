@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "calls.h"
+#include "fit.h"
 #include "json_out.h"
 #include "memory.h"
 #include "lwpctl.h"
@@ -136,11 +137,15 @@ static const struct place *place_of(const struct printer *p, size_t function)
 
 /* ---- For people ----------------------------------------------------------------------------- */
 
-static void print_name(const struct printer *p, size_t function)
+/* The rest of a line of which so many columns are used. */
+static void print_name(const struct printer *p, size_t function, int used)
 {
 	const struct place *place = place_of(p, function);
+	char *name = fitted_symbol(place->symbol, last_part(place->object), (size_t)used + 2,
+				   p->what->wide);
 
-	printf("  %s  (%s)", place->symbol, last_part(place->object));
+	printf("  %s\n", name);
+	free(name);
 }
 
 static void print_functions(const struct printer *p)
@@ -152,12 +157,11 @@ static void print_functions(const struct printer *p)
 	puts("\n  Share  Instructions  With callees       Calls  Symbol");
 	for (size_t i = 0; i < limited(p, t.nr); i++) {
 		size_t number = t.list[i].number;
+		int used = printf("%6.2f%%  %12.0f  %12.0f  %10.0f",
+				  all > 0 ? 100 * t.list[i].weight / all : 0, t.list[i].weight,
+				  p->inclusive[number], p->called[number]);
 
-		printf("%6.2f%%  %12.0f  %12.0f  %10.0f",
-		       all > 0 ? 100 * t.list[i].weight / all : 0, t.list[i].weight,
-		       p->inclusive[number], p->called[number]);
-		print_name(p, number);
-		putchar('\n');
+		print_name(p, number, used);
 		rest -= t.list[i].weight;
 	}
 	if (limited(p, t.nr) < t.nr)
@@ -167,19 +171,21 @@ static void print_functions(const struct printer *p)
 }
 
 /* Of the entries of a function, from its windows, those that one other made. */
-static void print_entries(const struct printer *p, const struct call *call)
+static int print_entries(const struct printer *p, const struct call *call)
 {
 	const struct calls *c = p->calls;
 	struct interval i;
+	int used = 0;
 
 	for (size_t e = 0; e < c->nr_edges; e++) {
 		if (c->edges[e].caller != call->caller || c->edges[e].callee != call->callee)
 			continue;
 		i = edge_interval(c, &c->edges[e]);
-		printf(" %6.2f%% %6.2f -%6.2f%% of its calls",
-		       100 * c->edges[e].number / c->entered[call->callee].number, 100 * i.low,
-		       100 * i.high);
+		used += printf(" %6.2f%% %6.2f -%6.2f%% of its calls",
+			       100 * c->edges[e].number / c->entered[call->callee].number,
+			       100 * i.low, 100 * i.high);
 	}
+	return used;
 }
 
 static void print_pairs(const struct printer *p, size_t function, bool by_it)
@@ -190,14 +196,14 @@ static void print_pairs(const struct printer *p, size_t function, bool by_it)
 	for (size_t i = 0; i < nr; i++) {
 		const struct call *call = &p->calls->calls[t.list[i].number];
 
-		printf("  %s %s%10.0f times", by_it ? "calls    " : "called by",
-		       p->complete ? "" : "about", t.list[i].weight);
+		int used = printf("  %s %s%10.0f times", by_it ? "calls    " : "called by",
+				  p->complete ? "" : "about", t.list[i].weight);
+
 		if (p->complete)
-			printf(" %12.0f instructions", pair_instructions(p->calls, call));
+			used += printf(" %12.0f instructions", pair_instructions(p->calls, call));
 		else
-			print_entries(p, call);
-		print_name(p, by_it ? call->callee : call->caller);
-		putchar('\n');
+			used += print_entries(p, call);
+		print_name(p, by_it ? call->callee : call->caller, used);
 	}
 	if (nr < t.nr)
 		printf("  ... %zu more\n", t.nr - nr);
@@ -216,11 +222,10 @@ static void print_calls(const struct printer *p)
 		     "95% interval of that.");
 	for (size_t i = 0; i < limited(p, t.nr); i++) {
 		size_t number = t.list[i].number;
+		int used = printf("\n%s%6.2f%%", p->complete ? "" : "at least ",
+				  all > 0 ? 100 * p->inclusive[number] / all : 0);
 
-		printf("\n%s%6.2f%%", p->complete ? "" : "at least ",
-		       all > 0 ? 100 * p->inclusive[number] / all : 0);
-		print_name(p, number);
-		putchar('\n');
+		print_name(p, number, used);
 		print_pairs(p, number, false);
 		print_pairs(p, number, true);
 	}

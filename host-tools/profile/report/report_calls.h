@@ -12,6 +12,7 @@ struct calls_report {
 	bool calls; /* callers and callees of each function */
 	bool loops;
 	bool json;
+	bool wide; /* names in full, however long */
 	uint64_t limit; /* rows, 0: all */
 };
 

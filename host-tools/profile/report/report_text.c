@@ -4,16 +4,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 #include <time.h>
 
+#include "fit.h"
 #include "lwp_names.h"
 #include "lwp_rev.h"
 #include "lwpctl_report.h"
+#include "memory.h"
 #include "printable.h"
 #include "report_source.h"
-
-/* A column is as wide as its longest text, up to this. */
-#define COLUMN_MAX 44
 
 static const char *const headings[NR_KEYS] = {
 	[KEY_SYMBOL] = "Symbol",   [KEY_OBJECT] = "Object",	[KEY_THREAD] = "Thread (pid/tid)",
@@ -29,33 +29,14 @@ static const char *shown(enum key key, const char *label)
 	return key == KEY_OBJECT || key == KEY_LINE || key == KEY_DATA ? last_part(label) : label;
 }
 
-/* How many columns of a terminal it takes. */
-static size_t columns(const char *text)
-{
-	size_t n = 0;
-
-	for (; *text; text++)
-		n += ((unsigned char)*text & 0xc0) != 0x80;
-	return n;
-}
-
-/* In `width` columns (0: as many as it takes), cut if it is longer than `most`. */
+/* In `width` columns at least, and at most in `most`. */
 static void print_cell(const char *text, size_t width, size_t most)
 {
-	static const char cut[] = "...";
-	size_t n = columns(text);
+	char *cell = fitted(text, most);
+	size_t n = columns_of(cell);
 
-	if (n <= most) {
-		printf("  %s%*s", text, n < width ? (int)(width - n) : 0, "");
-		return;
-	}
-	fputs("  ", stdout);
-	for (size_t left = most - (sizeof(cut) - 1); *text; text++) {
-		if (((unsigned char)*text & 0xc0) != 0x80 && !left--)
-			break;
-		putchar(*text);
-	}
-	fputs(cut, stdout);
+	printf("  %s%*s", cell, n < width ? (int)(width - n) : 0, "");
+	free(cell);
 }
 
 static uint64_t limited(const struct report *report, const struct rows *rows)
@@ -63,24 +44,11 @@ static uint64_t limited(const struct report *report, const struct rows *rows)
 	return report->limit && report->limit < rows->nr ? report->limit : rows->nr;
 }
 
-static size_t column_max(const struct report *report)
-{
-	return report->wide ? SIZE_MAX : COLUMN_MAX;
-}
-
-static size_t column_width(const struct report *report, const struct rows *rows,
-			   const struct grouping *by, size_t k)
-{
-	size_t width = strlen(headings[by->keys[k]]);
-
-	for (uint64_t i = 0; i < limited(report, rows); i++) {
-		size_t length = columns(shown(by->keys[k], rows->list[i].labels[k]));
-
-		if (length > width)
-			width = length;
-	}
-	return width < column_max(report) ? width : column_max(report);
-}
+/* Which columns a table has besides that of the shares and those of its kind of event, and how wide the texts are. */
+struct layout {
+	size_t width[NR_KEYS], most;
+	bool interval, source;
+};
 
 static bool shows_source(const struct rows *rows, const struct grouping *by)
 {
@@ -134,7 +102,7 @@ static const struct columns {
 	{ LWP_KIND_BRE, "   Taken   Wrong", print_branches },
 };
 
-static const struct columns *columns_of(const struct report *report, uint32_t event_id)
+static const struct columns *own_columns_of(const struct report *report, uint32_t event_id)
 {
 	uint32_t kind = profile_kind(report->profile, event_id);
 
@@ -144,58 +112,150 @@ static const struct columns *columns_of(const struct report *report, uint32_t ev
 	return NULL;
 }
 
-void report_share(const struct row *row, bool windows)
+#define SOURCE_HEADING "Hottest line"
+#define INTERVAL_COLUMNS 16
+#define SHARE_COLUMNS 18 /* with the samples */
+
+static void put_share(const struct row *row, bool windows, bool interval)
 {
 	printf("%6.2f%%", 100 * row->share);
-	if (row->interval.low == row->interval.high)
+	if (interval && row->interval.low == row->interval.high)
 		printf("  %14s", "exact");
-	else
+	else if (interval)
 		printf(" %6.2f -%6.2f%%", 100 * row->interval.low, 100 * row->interval.high);
 	printf(" %10" PRIu64, windows ? row->windows : row->samples);
 }
 
-static void print_row(const struct report *report, const struct rows *rows, const struct row *row,
-		      const struct grouping *by, const size_t width[NR_KEYS])
+void report_share(const struct row *row, bool windows)
+{
+	put_share(row, windows, true);
+}
+
+static char *source_of(const struct row *row)
+{
+	return formatted("%s:%d", shown(KEY_LINE, row->file), row->line);
+}
+
+/* The width of each column, if nothing is cut; that of the source line is the last. */
+static size_t natural_widths(const struct report *report, const struct rows *rows,
+			     const struct grouping *by, bool source, size_t width[NR_KEYS + 1])
 {
 	for (size_t k = 0; k < by->nr; k++)
+		width[k] = strlen(headings[by->keys[k]]);
+	width[by->nr] = strlen(SOURCE_HEADING);
+	for (uint64_t i = 0; i < limited(report, rows); i++) {
+		const struct row *row = &rows->list[i];
+		char *line = source && row->file ? source_of(row) : NULL;
+
+		for (size_t k = 0; k < by->nr; k++)
+			width[k] = MAX(width[k], columns_of(shown(by->keys[k], row->labels[k])));
+		width[by->nr] = MAX(width[by->nr], line ? columns_of(line) : 0);
+		free(line);
+	}
+	return by->nr + source;
+}
+
+/* The most that a text may have so that so many columns and the spaces between them have room; SIZE_MAX: as wide as they are. */
+static size_t most_of_each(const size_t *width, size_t nr, size_t room)
+{
+	size_t most = SIZE_MAX, sum = 0;
+
+	for (size_t k = 0; k < nr; k++)
+		sum += 2 + width[k];
+	if (sum <= room)
+		return most;
+	for (most = 0, sum = 0; sum <= room; most++) {
+		sum = 0;
+		for (size_t k = 0; k < nr; k++)
+			sum += 2 + MIN(width[k], most + 1);
+	}
+	return most - 1;
+}
+
+/* The width of a column whose texts have been fitted. */
+static size_t fitted_width(const struct report *report, const struct rows *rows, enum key key,
+			   size_t column, size_t most)
+{
+	size_t width = strlen(headings[key]);
+
+	for (uint64_t i = 0; i < limited(report, rows); i++) {
+		char *text = fitted(shown(key, rows->list[i].labels[column]), most);
+
+		width = MAX(width, columns_of(text));
+		free(text);
+	}
+	return width;
+}
+
+/* What has no room is left out, so that the first text can be read: the source lines first, then the intervals. */
+static struct layout lay_out(const struct report *report, const struct rows *rows,
+			     const struct grouping *by, const struct columns *own)
+{
+	struct layout l = { .interval = true, .source = shows_source(rows, by) };
+	size_t width[NR_KEYS + 1], nr = natural_widths(report, rows, by, l.source, width);
+	size_t columns = terminal_columns(), used = own ? strlen(own->heading) : 0;
+
+	used += SHARE_COLUMNS + INTERVAL_COLUMNS;
+	l.most = report->wide ? SIZE_MAX : NAME_MOST;
+	for (size_t k = 0; columns && !report->wide; k++) {
+		l.most = most_of_each(width, nr, columns > used ? columns - used : 0);
+		if (k == 2 || (l.most >= MIN(width[0], NAME_LEAST) &&
+			       (!l.source || l.most >= strlen(SOURCE_HEADING))))
+			break;
+		nr = by->nr;
+		if (!k)
+			l.source = false;
+		else
+			l.interval = false, used -= INTERVAL_COLUMNS;
+	}
+	for (size_t k = 0; k < by->nr; k++)
+		l.width[k] = fitted_width(report, rows, by->keys[k], k, l.most);
+	return l;
+}
+
+static void print_row(const struct row *row, const struct grouping *by, const struct layout *l)
+{
+	char *line = l->source && row->file ? source_of(row) : NULL;
+
+	for (size_t k = 0; k < by->nr; k++)
 		print_cell(shown(by->keys[k], row->labels[k]),
-			   k + 1 < by->nr || row->file ? width[k] : 0, column_max(report));
-	if (row->file && shows_source(rows, by))
-		printf("  %s:%d", shown(KEY_LINE, row->file), row->line);
+			   k + 1 < by->nr || line ? l->width[k] : 0, l->most);
+	if (line)
+		print_cell(line, 0, l->most);
 	putchar('\n');
+	free(line);
 }
 
 static void print_table(const struct report *report, const struct rows *rows,
 			const struct grouping *by, const struct columns *own)
 {
-	bool source = shows_source(rows, by);
+	const struct layout l = lay_out(report, rows, by, own);
 	bool windows = rows->windows && rows->weight > (double)rows->samples;
 	uint64_t nr = limited(report, rows), samples = rows->samples;
 	double rest = 1;
-	size_t width[NR_KEYS];
 
-	printf("\n  Share    95%% interval %10s%s", windows ? "Windows" : "Samples",
-	       own ? own->heading : "");
-	for (size_t k = 0; k < by->nr; k++) {
-		width[k] = k + 1 < by->nr || source ? column_width(report, rows, by, k) : 0;
-		print_cell(headings[by->keys[k]], width[k], SIZE_MAX);
-	}
-	puts(source ? "  Hottest line" : "");
+	printf("\n  Share%s %10s%s", l.interval ? "    95% interval" : "",
+	       windows ? "Windows" : "Samples", own ? own->heading : "");
+	for (size_t k = 0; k < by->nr; k++)
+		print_cell(headings[by->keys[k]], k + 1 < by->nr || l.source ? l.width[k] : 0,
+			   l.most);
+	puts(l.source ? "  " SOURCE_HEADING : "");
 	for (uint64_t i = 0; i < nr; i++) {
 		const struct row *row = &rows->list[i];
 
 		samples -= row->samples;
 		rest -= row->share;
-		report_share(row, windows);
+		put_share(row, windows, l.interval);
 		if (own)
 			own->print(row);
-		print_row(report, rows, row, by, width);
+		print_row(row, by, &l);
 	}
 	if (nr < rows->nr && windows)
-		printf("%6.2f%% %27s ... %" PRIu64 " more\n", 100 * rest, "", rows->nr - nr);
+		printf("%6.2f%% %*s ... %" PRIu64 " more\n", 100 * rest,
+		       l.interval ? 11 + INTERVAL_COLUMNS : 11, "", rows->nr - nr);
 	else if (nr < rows->nr)
-		printf("%6.2f%% %16s%10" PRIu64 "  ... %" PRIu64 " more\n", 100 * rest, "", samples,
-		       rows->nr - nr);
+		printf("%6.2f%% %*s%10" PRIu64 "  ... %" PRIu64 " more\n", 100 * rest,
+		       l.interval ? INTERVAL_COLUMNS : 0, "", samples, rows->nr - nr);
 }
 
 static void print_tables(const struct report *report, uint32_t event_id)
@@ -208,7 +268,7 @@ static void print_tables(const struct report *report, uint32_t event_id)
 
 		rows_make(&rows, report->resolver, report->samples, by, (uint8_t)event_id,
 			  report->order);
-		print_table(report, &rows, by, columns_of(report, event_id));
+		print_table(report, &rows, by, own_columns_of(report, event_id));
 		rows_free(&rows);
 	}
 }

@@ -9,6 +9,7 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "fit.h"
 #include "follow.h"
 #include "lwpctl.h"
 #include "memory.h"
@@ -178,6 +179,8 @@ static void put_head(const struct top *top, uint32_t event_id, uint64_t all, uin
 	free(text);
 }
 
+#define ROW_COLUMNS 32 /* before the symbol */
+
 static void put_rows(const struct top *top, const struct rows *all, const struct rows *now,
 		     size_t most, size_t columns)
 {
@@ -188,13 +191,15 @@ static void put_rows(const struct top *top, const struct rows *all, const struct
 	qsort(lines, all->nr, sizeof(*lines), compare);
 	for (size_t i = 0; i < all->nr && i < most; i++) {
 		const struct row *row = lines[i].all;
-		char *text = formatted("%6.2f%%     %6.2f%% %10" PRIu64 "  %s  (%s)",
+		char *name = fitted_symbol(row->labels[0], last_part(row->labels[1]), ROW_COLUMNS,
+					   columns == SIZE_MAX);
+		char *text = formatted("%6.2f%%     %6.2f%% %10" PRIu64 "  %s",
 				       share(lines[i].now, now->weight),
-				       share(row->weight, all->weight), row->samples,
-				       row->labels[0], last_part(row->labels[1]));
+				       share(row->weight, all->weight), row->samples, name);
 
 		put_line(top, columns, text);
 		free(text);
+		free(name);
 	}
 	free(lines);
 }
