@@ -11,7 +11,7 @@ from lab.common.beside import refused
 from lab.common import proc
 from lab.common.places import HOST, TOP
 from lab.common.steps import arguments
-from lab.tests.conftest import good
+from lab.tests.conftest import good, run
 from lab.tests.unit.conftest import TESTS, sanitized
 
 PROGRAM = TOP / "guest-tools/tests/liblwp_user.c"
@@ -43,6 +43,17 @@ def test_both_compilers(tools_built: None) -> None:
     left = [words for source, words in _sources(TESTS).items() if source not in by_gcc]
     assert len(left) > 50
     assert not refused((["gcc", *words, "-Werror", "-fsyntax-only"], TESTS) for words in left)
+
+
+def test_example(tools_built: None, tmp_path: Path) -> None:
+    """The example of lwp(3) compiles, and says what keeps it from profiling here."""
+    page = (TOP / "guest-tools/liblwp/lwp.3").read_text(encoding="utf-8")
+    source, program = tmp_path / "example.c", tmp_path / "example"
+    source.write_text(page.partition(".EX\n")[2].partition(".EE\n")[0].replace("\\e", "\\"), encoding="ascii")
+    folders = [f"-I{TOP / name}" for name in ("guest-tools", "guest-tools/liblwp")]
+    good(["gcc", *WARNINGS, *folders, source, HOST / "guest-tools/liblwp/liblwp.a", "-lpthread", "-o", program])
+    ended = run([program])
+    assert (ended.status, ended.said) == (1, "no profile: no LWP in the processor, or the system has not enabled it\n")
 
 
 @pytest.mark.parametrize("cc, language, standard", [
