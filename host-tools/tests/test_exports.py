@@ -10,7 +10,7 @@ from typing import Any
 
 from lab.common.places import TOP
 from lab.tests.conftest import good
-from sample import (BELOW, BRANCHES, COLD, HOT, PROCESS, SAMPLE, W_BRANCHES, W_CALLS, W_COLD, W_HOT, Sample)
+from sample import BELOW, BRANCHES, COLD, HOT, PROCESS, W_BRANCHES, W_CALLS, W_COLD, W_HOT, Sample
 
 SCHEMA = TOP / "host-tools/tests/profile.proto"
 DEEPEST = 100  # stack: a cycle ends there
@@ -199,24 +199,10 @@ def test_csv(sample: Sample) -> None:
     assert {row["process"] for row in rows} == {PROCESS}
 
 
-def test_compilers(sample: Sample) -> None:
-    """Ranges and branches of windows for create_gcov: 8 records stand for 400 branches, so that each was executed 100
-    times."""
-    symbols = re.findall(r"^(\w+) . (sample_\w+)$", good(["nm", SAMPLE]), re.MULTILINE)
-    at = {name: int(address, 16) for address, name in symbols}
-    hot, cold = at["sample_hot"], at["sample_cold"]
-    loop, jump, call, after, back = hot + 2, hot + 7, hot + 9, hot + 14, cold + 2  # labels of its source
-    runs, taken = [(loop, call), (cold, back)], [(jump, loop), (call, cold), (back, after)]
-    wanted = ["2", *(f"{a:x}-{b:x}:100" for a, b in runs), "0", "3", *(f"{a:x}->{b:x}:100" for a, b in taken)]
-    assert sample.export("afdo", windows=True).read_text(encoding="utf-8").splitlines() == wanted
-
-
 def test_refused(sample: Sample) -> None:
     """What cannot be exported is refused in one line, and leaves no file."""
     data = sample.data()
     for options, text in (
-        (["--format=afdo"], "record windows"),
-        (["--format=afdo", "--object=nothing"], "--object names"),
         (["--format=perf", "--event=cycles"], "the profile has no cycles; it has instructions, branches"),
     ):
         sample.refuses(1, text, "export", *options, "-o", "none", data)

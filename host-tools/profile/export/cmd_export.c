@@ -103,22 +103,6 @@ unsigned int export_stack(const struct export *e, const struct located *l, const
 	return n;
 }
 
-uint32_t export_object(const struct export *e)
-{
-	const struct profile *p = &e->view->profile;
-	const char *wanted = e->options->filter.object;
-
-	for (uint32_t i = 0; i < p->nr_objects; i++) {
-		const char *name = p->objects[i].name;
-
-		if (wanted ? !strcmp(name, wanted) || !strcmp(last_part(name), wanted) :
-			     p->nr_processes && !strcmp(name, p->processes[0].exe))
-			return i;
-	}
-	complain("%s: this format is about one object, which --object names", p->path);
-	return LWPDATA_NONE;
-}
-
 /* ---- The command ---------------------------------------------------------------------------- */
 
 static bool write_to(const struct arguments *a, struct view *view, FILE *out)

@@ -29,12 +29,6 @@ unsigned int export_stack(const struct export *e, const struct located *located,
 			  const char *names[], unsigned int max);
 #define EXPORT_STACK_MAX 40
 
-/*
- * The object that an export of one object is about: --object, or the first program's. LWPDATA_NONE after one line if
- * there is none.
- */
-uint32_t export_object(const struct export *e);
-
 /* Each returns false after one line. */
 #define EXPORT_FORMAT(name, text) bool export_##name(struct export *e);
 #include "formats.h"

@@ -74,9 +74,9 @@ def _gcc_base(program: Program, work: Path) -> None:
 
 
 def _gcc_sampled(program: Program, work: Path, data: Path) -> None:
-    text, raw, profile = (work / f"gcc.{end}" for end in ("txt", "raw", "afdo"))
-    _export(data, "afdo", text)
-    options = [f"--profile={text}", "--profiler=text", f"--gcov={raw}", "--gcov_version=2"]
+    perf, raw, profile = (work / f"gcc.{end}" for end in ("perf", "raw", "afdo"))
+    _export(data, "perf", perf)
+    options = [f"--profile={perf}", f"--gcov={raw}", "--gcov_version=2"]
     good(["create_gcov", f"--binary={work / 'base'}", *options])
     profile.write_bytes(in_bytes(raw.read_bytes()))
     _compile("gcc", program, work / "sampled", f"-fauto-profile={profile}")
