@@ -87,6 +87,9 @@ static bool fill_events(const struct leaf *leaf, const struct options *options, 
 		fill_slot(leaf, pool, i, id, event->interval);
 		flags |= LWP_BIT(id);
 	}
+	/* Windows are taken soon, and need no time for each branch. */
+	if (!options->windows)
+		flags |= leaf->regs.eax & LWP_F_PTSC;
 	if (leaf->rev->flags_are_input)
 		lwp_put32(pool->template + LWP_CB_FLAGS, flags);
 	pool->nr_events = options->nr_events;

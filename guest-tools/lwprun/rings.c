@@ -207,7 +207,7 @@ static void sample_windows(struct supervisor *s, struct ring *ring, const uint8_
 static void write_window(struct supervisor *s, struct ring *ring, uint8_t *bytes, uint32_t size,
 			 uint64_t missed)
 {
-	uint8_t *others = s->window_copy + s->pool->ring_size;
+	uint8_t *others = s->copy + s->pool->ring_size;
 	uint32_t branches = 0, other = 0;
 
 	for (uint32_t at = 0; at < size; at += LWP_RECORD_SIZE) {
@@ -241,7 +241,7 @@ static void take_windows(struct supervisor *s, uint32_t i, uint32_t head, uint32
 	struct ring *ring = &s->rings[i];
 	uint32_t old_tail = ring->tail, full = s->pool->ring_size - LWP_RECORD_SIZE;
 	uint32_t first = head >= old_tail ? used : s->pool->ring_size - old_tail;
-	uint8_t *copy = s->window_copy;
+	uint8_t *copy = s->copy;
 	struct ring_gap gap = ring->gap;
 	uint64_t missed;
 
@@ -271,6 +271,7 @@ bool ring_drain(struct supervisor *s, uint32_t i, bool force)
 	struct ring *ring = &s->rings[i];
 	unsigned char *bytes = pool_ring(s->pool, i);
 	uint32_t head, used, first;
+	struct stamps now;
 
 	if (ring->damaged)
 		return false;
@@ -293,8 +294,13 @@ bool ring_drain(struct supervisor *s, uint32_t i, bool force)
 	if (!force && used < s->pool->ring_size / (s->thin.nr_events ? 32 : 8))
 		return false;
 	first = head >= ring->tail ? used : s->pool->ring_size - ring->tail;
-	thin_records(&s->thin, s->writer, ring->thread, rounds_now(), bytes + ring->tail, first,
-		     bytes, used - first);
+	now = stamps_now();
+	/* The ring stays as it is: by the last record in it the hypervisor knows a context again. */
+	memcpy(s->copy, bytes + ring->tail, first);
+	memcpy(s->copy + first, bytes, used - first);
+	if (s->stamped)
+		stamps_convert(&s->started, &now, s->copy, used);
+	thin_records(&s->thin, s->writer, ring->thread, now.time, s->copy, used, NULL, 0);
 	ring->records += used / LWP_RECORD_SIZE;
 	move_tail(s, i, head);
 	return true;

@@ -5,6 +5,7 @@
 
 #include "processes.h"
 #include "rings.h"
+#include "lwp_cb.h"
 #include "supervise.h"
 
 #define NS_PER_S 1000000000ull
@@ -33,6 +34,9 @@ bool supervise_init(struct supervisor *s, struct pool *pool, ino_t pool_inode,
 		.started_realtime = (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec,
 		.rings = calloc(pool->nr_slots, sizeof(struct ring)),
 		.objects = { .profiler = library, .with_data = has_misses(options) },
+		.stamped = leaf->rev->flags_are_input &&
+			   lwp_get32(pool->template + LWP_CB_FLAGS) & LWP_F_PTSC,
+		.started = stamps_now(),
 		.windows = options->windows,
 		.window = options->window,
 		.window_every = options->window_every,
@@ -44,9 +48,8 @@ bool supervise_init(struct supervisor *s, struct pool *pool, ino_t pool_inode,
 			s->thin.events[s->thin.nr_events++].event_id =
 				leaf->rev->event_id[options->events[e].event_id];
 	rounds_init(&s->rounds, options);
-	if (s->windows)
-		s->window_copy = malloc(2 * (size_t)pool->ring_size);
-	return s->rings && (!s->windows || s->window_copy);
+	s->copy = malloc((s->windows ? 2 : 1) * (size_t)pool->ring_size);
+	return s->rings && s->copy;
 }
 
 static void answer(struct pool_slot *slot, enum pool_request what)
@@ -164,6 +167,6 @@ void supervise_finish(struct supervisor *s)
 	s->stats.threads_no_memory = s->pool->threads_no_memory;
 	lwpdata_write_stats(s->writer, &s->stats);
 	objects_free(&s->objects);
-	free(s->window_copy);
+	free(s->copy);
 	free(s->rings);
 }

@@ -14,6 +14,7 @@
 #include "mappings.h"
 #include "pool.h"
 #include "rounds.h"
+#include "stamps.h"
 #include "thin.h"
 
 /* A process that is profiled. */
@@ -69,12 +70,14 @@ struct supervisor {
 	uint64_t nr_others; /* threads that use LWP themselves */
 	uint32_t dl_calls; /* as last seen in the pool */
 	struct rounds rounds;
+	bool stamped; /* records have time stamps */
+	struct stamps started;
 	struct lwpdata_stats stats;
 
 	enum windows windows;
 	uint32_t window, window_every; /* branches of a sampled one, and of its stretch */
 	uint32_t window_event; /* EventId of branches */
-	uint8_t *window_copy; /* room for the contents of a ring, twice */
+	uint8_t *copy; /* room for the contents of a ring, for windows twice */
 	uint64_t nr_windows, window_branches, window_weight;
 };
 

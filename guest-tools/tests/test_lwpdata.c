@@ -168,8 +168,8 @@ Test(lwpdata, every_field_is_read_as_written)
 
 Test(lwpdata, the_first_bytes_are_as_documented)
 {
-	/* preamble: magic, version 1.3, zero */
-	static uint8_t expected[32] = "LWPDATA\n\1\0\3\0\0\0\0\0"
+	/* preamble: magic, version 1.4, zero */
+	static uint8_t expected[32] = "LWPDATA\n\1\0\4\0\0\0\0\0"
 				      "\1"; /* CONFIG: type 1, CRC, size */
 
 	/* 12 words, 2 x 2 words, texts of 11 and 4, 1 word, 4, 0, 3 */

@@ -83,6 +83,20 @@ Test(processor, a_block_of_2007_has_slots_that_select)
 	cr_expect(strstr(why, "at least 1") != NULL, "%s", why);
 }
 
+Test(processor, records_have_time_stamps_where_the_processor_has_them_but_not_in_windows)
+{
+	struct options o = options(1, LWP_KIND_BRE, 0);
+	struct lwp_leaf regs = full;
+
+	regs.eax |= 1u << 30;
+	decode(&regs);
+	cr_assert(leaf_fill_pool(&leaf, &o, &pool, why, sizeof(why)));
+	cr_expect(eq(u32, word(0), 1u << 30 | 1 << 3));
+	o.windows = WINDOWS_SAMPLED;
+	cr_assert(leaf_fill_pool(&leaf, &o, &pool, why, sizeof(why)));
+	cr_expect(eq(u32, word(0), 1 << 3));
+}
+
 Test(processor, events_that_are_not_there_are_named)
 {
 	struct options o = options(1, LWP_KIND_CNH, 0);

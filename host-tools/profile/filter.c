@@ -31,20 +31,28 @@ static bool is_name(const char *pattern, const char *name)
 	return !strcmp(pattern, name) || !fnmatch(pattern, name, 0);
 }
 
-bool filter_batch(const struct filter *f, const struct profile *p,
-		  const struct profile_batch *batch)
+bool filter_time(const struct filter *f, const struct profile *p, uint64_t time)
 {
-	const struct profile_thread *thread = &p->threads[batch->thread];
+	uint64_t start = p->config.start_monotonic, since = time > start ? time - start : 0;
+
+	return since >= f->from && (!f->until || since < f->until);
+}
+
+bool filter_thread(const struct filter *f, const struct profile *p, uint32_t id)
+{
+	const struct profile_thread *thread = &p->threads[id];
 	const struct profile_process *process = &p->processes[thread->process];
-	uint64_t start = p->config.start_monotonic;
-	uint64_t since = batch->time > start ? batch->time - start : 0;
 
 	if (f->process && !is_number(f->process, process->pid) &&
 	    !is_name(f->process, process->comm))
 		return false;
-	if (f->thread && !is_number(f->thread, thread->tid) && !is_name(f->thread, thread->comm))
-		return false;
-	return since >= f->from && (!f->until || since < f->until);
+	return !f->thread || is_number(f->thread, thread->tid) || is_name(f->thread, thread->comm);
+}
+
+bool filter_batch(const struct filter *f, const struct profile *p,
+		  const struct profile_batch *batch)
+{
+	return filter_thread(f, p, batch->thread) && filter_time(f, p, batch->time);
 }
 
 bool filter_place(const struct filter *f, const char *object, const char *symbol)

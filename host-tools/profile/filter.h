@@ -19,7 +19,10 @@ struct filter {
 /* Does it leave anything out? */
 bool filter_any(const struct filter *filter);
 
-/* Records are taken from the ring together, and have the time of that. */
+bool filter_thread(const struct filter *filter, const struct profile *profile, uint32_t thread);
+bool filter_time(const struct filter *filter, const struct profile *profile, uint64_t time);
+
+/* Records that were taken from the ring together and have no time of their own. */
 bool filter_batch(const struct filter *filter, const struct profile *profile,
 		  const struct profile_batch *batch);
 

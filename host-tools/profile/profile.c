@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lwp_cpuid.h"
 #include "lwpctl.h"
 #include "memory.h"
 #include "printable.h"
@@ -149,6 +150,16 @@ static void add_batch(struct profile *p, const struct lwpdata_records *records, 
 	};
 	memcpy(p->batches[p->nr_batches - 1].kept, p->kept, sizeof(p->kept));
 	count_events(p, thread, records->data, records->count);
+}
+
+uint64_t profile_stamp(const struct profile *p, const struct lwp_record *record, uint64_t taken)
+{
+	uint64_t stamp = record->timestamp;
+
+	return p->config.flags & LWP_F_PTSC && stamp >= p->config.start_monotonic &&
+			       stamp <= taken ?
+		       stamp :
+		       0;
 }
 
 static void add_window(struct profile *p, const struct lwpdata_window *window, uint64_t section)

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lwp_record.h"
 #include "lwp_rev.h"
 #include "lwpdata.h"
 #include "ranges.h"
@@ -105,6 +106,10 @@ void profile_add(struct profile *profile, const struct lwpdata_section *section,
 void profile_sort(struct profile *profile);
 
 void profile_free(struct profile *profile);
+
+/* The time at which a record was stored, if the profile has that and it can be: not after it was taken. 0: it is not known. */
+uint64_t profile_stamp(const struct profile *profile, const struct lwp_record *record,
+		       uint64_t taken);
 
 /*
  * The mapping that held `address` of a process when section `section` was written: the one that was

@@ -94,10 +94,15 @@ static void walk_batch(struct walk *w, const struct profile_batch *batch,
 	struct count *key = &sample.key;
 
 	w->before[batch->thread] = batch->time;
-	if (!filter_batch(w->filter, p, batch))
+	if (!filter_thread(w->filter, p, batch->thread))
 		return;
 	for (uint32_t i = 0; i < batch->count; i++) {
+		uint64_t stamp;
+
 		lwp_record_decode(batch->data + (size_t)i * LWP_RECORD_SIZE, &record);
+		stamp = profile_stamp(p, &record, batch->time);
+		if (!filter_time(w->filter, p, stamp ?: batch->time))
+			continue;
 		key->event_id = record.event_id;
 		sample.weight = window ? (double)window->weight / window->count :
 					 stands_for(p, batch, record.event_id);
@@ -107,7 +112,7 @@ static void walk_batch(struct walk *w, const struct profile_batch *batch,
 		if (key->map == SIZE_MAX || record.address < p->maps[key->map].start ||
 		    record.address >= p->maps[key->map].end)
 			key->map = profile_find_map(p, process, batch->section, record.address);
-		sample.time = batch->time - (uint64_t)(step * (batch->count - 1 - i));
+		sample.time = stamp ?: batch->time - (uint64_t)(step * (batch->count - 1 - i));
 		w->take(w->to, &sample);
 	}
 }

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * sample_profile [--windows | --complete | --jit | --kept] FILE: writes a small profile of this very program, in which all numbers are known. Tests
+ * sample_profile [--windows | --complete | --jit | --kept | --stamped] FILE: writes a small profile of this very program, in which all numbers are known. Tests
  * of the exports read it through other people's programs.
  *
  * Instructions, interval 99: 30 samples in sample_hot, 10 in sample_cold, 4 in the loop of sample_cold's second thread.
  * Branches, interval 9: sample_hot's conditional jump, 6 taken and 2 not; the call of sample_cold, 5. With --windows
  * there are two windows of 4 branches in place of these, which stand for 100 and 300; with --complete for themselves.
  * With --jit 3 samples of instructions more lie in "first one" and 2 in "second", which a just-in-time compiler made.
- * With --kept each sample of instructions stands for two.
+ * With --kept each sample of instructions stands for two. With --stamped all records were stored at the start.
  */
 #include <string.h>
 
+#include "lwp_cpuid.h"
 #include "lwp_record.h"
 #include "own_map.h"
 
@@ -53,7 +54,8 @@ enum { LOOP, JUMP, CALL, AFTER, COLD, SECOND, RETURN };
 enum { INSTRUCTIONS = 2, BRANCHES = 3 };
 
 static struct lwpdata_writer *writer;
-static uint64_t now = 1000000000;
+#define START 1000000000
+static uint64_t now = START, stamp;
 
 static void write_map(void)
 {
@@ -81,6 +83,7 @@ static void encode(uint8_t *to, uint8_t event, int from, int target, bool taken)
 		.flags = taken ? LWP_RECORD_TKN : 0,
 		.address = sample_table[from],
 		.data2 = target < 0 ? 0 : sample_table[target],
+		.timestamp = stamp,
 	};
 
 	lwp_record_encode(&record, to);
@@ -145,7 +148,9 @@ int main(int argc, char **argv)
 	bool kept = argc == 3 && !strcmp(argv[1], "--kept");
 	bool windows = complete || (argc == 3 && !strcmp(argv[1], "--windows"));
 	const struct lwpdata_bytes arguments[] = { lwpdata_text("sample"), lwpdata_text("a\nb") };
+	bool stamped = argc == 3 && !strcmp(argv[1], "--stamped");
 	const struct lwpdata_config config = {
+		.flags = stamped ? LWP_F_PTSC : 0,
 		.nr_events = 2,
 		.events = { { INSTRUCTIONS, 99 }, { BRANCHES, windows ? 0 : 9 } },
 		.ring_size = 4096,
@@ -156,9 +161,11 @@ int main(int argc, char **argv)
 		.args = arguments,
 	};
 
-	writer = argc == 2 || windows || jit || kept ? lwpdata_create(argv[argc - 1]) : NULL;
+	writer = argc == 2 || windows || jit || kept || stamped ? lwpdata_create(argv[argc - 1]) :
+								  NULL;
 	if (!writer)
 		return 1;
+	stamp = stamped ? START : 0;
 	lwpdata_write_config(writer, &config);
 	if (kept)
 		lwpdata_write_kept(writer, &(struct lwpdata_kept){ INSTRUCTIONS, 1 });

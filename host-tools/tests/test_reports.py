@@ -12,8 +12,8 @@ from lab.tests.conftest import run
 from sample import BRANCHES, COLD, HOT, SAMPLE, W_CALLS, W_COLD, Sample, needs
 
 
-def _page(sample: Sample) -> Path:
-    sample.good("html", "-o", "sample.html", sample.data())
+def _page(sample: Sample, data: Path | None = None) -> Path:
+    sample.good("html", "-o", "sample.html", data or sample.data())
     return sample.place / "sample.html"
 
 
@@ -31,6 +31,19 @@ def test_html(sample: Sample) -> None:
     assert sum(sum(thread["counts"]) for thread in event["threads"]) == 44
     assert [(row["symbol"], row["samples"]) for row in event["rows"]] == [("sample_hot", 30), ("sample_cold", 14)]
     assert [(row["samples"], row["taken"]) for row in branches["branches"]] == [(8, 6)]
+
+
+def test_stamps(sample: Sample) -> None:
+    """The timeline and filters go by records' time stamps, not by when rings were drained; merged ones move with their
+    profile."""
+    data, out = sample.data("--stamped"), sample.place / "merged.data"
+    text = _page(sample, data).read_text(encoding="utf-8")
+    lanes = json.loads(text.partition('id="data">')[2].partition("</script>")[0])["events"][0]["threads"]
+    assert [lane["counts"][0] for lane in lanes] == [40, 4]
+    report = ("report", "--json", "--event=instructions", "--until=0.0005")
+    sample.good("merge", "-o", out, data, sample.data("--stamped", name="again.data"))
+    for file, wanted in ((data, 44), (out, 88), (sample.data(name="plain.data"), 0)):
+        assert json.loads(sample.good(*report, file))["events"][0]["samples"] == wanted
 
 
 def test_html_drawn(sample: Sample) -> None:

@@ -109,6 +109,8 @@ static void print_record(const struct lwp_rev *rev, const uint8_t *bytes, const 
 	else
 		printf("event-%-7u", record.event_id);
 	printf(" core=%u address=%#" PRIx64, record.core_id, record.address);
+	if (record.timestamp)
+		printf(" time=%" PRIu64, record.timestamp);
 	switch (kind) {
 	case LWP_KIND_BRE:
 		print_branch(&record);
@@ -125,8 +127,6 @@ static void print_record(const struct lwp_rev *rev, const uint8_t *bytes, const 
 		       record.data1, record.data2);
 		break;
 	}
-	if (record.timestamp)
-		printf(" time=%" PRIu64, record.timestamp);
 	putchar('\n');
 }
 

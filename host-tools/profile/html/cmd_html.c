@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "export.h"
+#include "lwp_cpuid.h"
 #include "lwp_names.h"
 #include "lwp_rev.h"
 #include "lwpctl.h"
@@ -378,9 +379,10 @@ static void put_data(struct writer *w)
 	put_pair(w->out, "revision", lwp_rev_get(p->config.revision)->name);
 	fprintf(w->out,
 		",\"programs\":%zu,\"threads\":%zu,\"missed\":%.6f,\"seconds\":%.6f,\"inlined\":%s,"
-		"\"events\":[",
+		"\"stamped\":%s,\"events\":[",
 		p->nr_processes, p->nr_threads, report_missed_share(p),
-		(double)profile_length(p) / 1e9, w->e.options->inlines ? "true" : "false");
+		(double)profile_length(p) / 1e9, w->e.options->inlines ? "true" : "false",
+		p->config.flags & LWP_F_PTSC ? "true" : "false");
 	for (uint32_t i = 0; (event_id = report_event(&report, i)); i++) {
 		if (i)
 			fputc(',', w->out);

@@ -11,6 +11,8 @@
 #include <sys/mman.h>
 
 #include "keys.h"
+#include "lwp_cpuid.h"
+#include "lwp_record.h"
 #include "lwpctl.h"
 #include "lwpdata_fields.h"
 #include "memory.h"
@@ -43,6 +45,7 @@ struct merger {
 	size_t nr_ids, id_room;
 	uint32_t first[LWPDATA_LISTS];
 	uint64_t start; /* its start_monotonic */
+	bool stamped; /* its records have time stamps */
 };
 
 /* ---- Objects -------------------------------------------------------------------------------- */
@@ -84,6 +87,23 @@ static uint64_t moved(const struct merger *m, uint64_t time)
 	return time - m->start + m->config.start_monotonic;
 }
 
+/* What thin_records() writes, with time stamps that are those of the output. */
+static int copy_records(struct merger *m, const struct lwpdata_records *records)
+{
+	size_t size = (size_t)records->count * LWPDATA_RECORD_SIZE;
+	uint8_t *bytes = must(malloc(size + 1));
+	int status;
+
+	memcpy(bytes, records->data, size);
+	for (size_t at = LWP_RECORD_TIMESTAMP; at < size; at += LWPDATA_RECORD_SIZE)
+		if (m->stamped && lwp_get64(bytes + at))
+			lwp_put64(bytes + at, moved(m, lwp_get64(bytes + at)));
+	status = thin_records(&m->thin, m->writer, records->thread, records->time, bytes, size,
+			      NULL, 0);
+	free(bytes);
+	return status;
+}
+
 static void add_stats(struct lwpdata_stats *to, const struct lwpdata_stats *more)
 {
 	for (size_t i = 0; i < sizeof(*to) / sizeof(uint64_t); i++)
@@ -120,9 +140,7 @@ static int copy(struct merger *m, struct lwpdata_section *s)
 	move(m, s);
 	switch (s->type) {
 	case LWPDATA_RECORDS:
-		return thin_records(&m->thin, m->writer, s->records.thread, s->records.time,
-				    s->records.data, (size_t)s->records.count * LWPDATA_RECORD_SIZE,
-				    NULL, 0);
+		return copy_records(m, &s->records);
 	case LWPDATA_WINDOW:
 		return lwpdata_write_window(m->writer, &s->window, s->window.data,
 					    (size_t)s->window.count * LWPDATA_RECORD_SIZE, NULL, 0);
@@ -215,6 +233,7 @@ static bool copy_sections(struct merger *m, const char *output, const void *data
 			continue;
 		if (section.type == LWPDATA_CONFIG) {
 			m->start = section.config.start_monotonic;
+			m->stamped = section.config.flags & LWP_F_PTSC;
 			if (m->writer ? !same_events(m, &section.config) :
 					!begin_output(m, output, &section.config))
 				return false;

@@ -177,6 +177,39 @@ def test_chosen() -> None:
         assert abs(far) < most, f"farther than {most:.1%} from all"
 
 
+# Two functions one after the other, and between them a moment that is printed; with where they begin.
+PHASES = """#include <stdio.h>
+#include <time.h>
+__attribute__((noinline)) void first(void) { for (volatile int i = 0; i < 2000000; i++); }
+__attribute__((noinline)) void second(void) { for (volatile int i = 0; i < 2000000; i++); }
+int main(void)
+{
+    struct timespec pause = { 0, 20000000 }, now;
+    first();
+    nanosleep(&pause, NULL);
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    nanosleep(&pause, NULL);
+    second();
+    printf("%#lx %#lx %ld%09ld\\n", (long)first, (long)second, now.tv_sec, now.tv_nsec);
+    return 0;
+}
+"""
+STAMPED = re.compile(r" instructions .* address=(0x[0-9a-f]+) time=(\d+)$", re.MULTILINE)
+
+
+def test_stamps(tmp_path: Path) -> None:
+    """Records have the times at which they were stored, though their ring was drained once, at the end."""
+    built, data = compiled(tmp_path / "phases.c", PHASES, "-O1", "-no-pie"), tmp_path / "data"
+    options = ("--lwprun=--event=instructions:2003", "--lwprun=--ring-size=64M")
+    said = good([VLWP, "run", *options, f"--data={data}", "--", built])
+    first, second, between = (int(word, 0) for word in said.partition("\n")[0].split())
+    stamped = [(int(at, 0), int(time)) for at, time in STAMPED.findall(good([LWPCTL, "decode", data]))]
+    of_first = [time for at, time in stamped if first <= at < second]
+    of_second = [time for at, time in stamped if second <= at < second + (second - first)]
+    assert min(len(of_first), len(of_second)) > 1000
+    assert max(of_first) < between < min(of_second)
+
+
 ASAN_PROGRAM = """#include <stdlib.h>
 int main(void) { char *p = malloc(8); for (volatile int i = 0; i < 300000; i++) p[i % 8] = 1; free(p); return 7; }
 """
