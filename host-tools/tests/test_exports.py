@@ -12,7 +12,7 @@ from lab.common.places import TOP
 from lab.tests.conftest import good
 from sample import BELOW, BRANCHES, COLD, HOT, PROCESS, W_BRANCHES, W_CALLS, W_COLD, W_HOT, Sample
 
-SCHEMA = TOP / "host-tools/tests/profile.proto"
+SCHEMA = TOP / "host-tools/profile/export/profile.proto"
 DEEPEST = 100  # stack: a cycle ends there
 
 
@@ -98,7 +98,7 @@ def _decoded(out: Path) -> str:
     """A profile of pprof, by protoc."""
     raw = out.with_suffix(".pb")
     raw.write_bytes(gzip.decompress(out.read_bytes()))
-    message = "--decode=perftools.profiles.Profile"
+    message = "--decode=Profile"
     with raw.open("rb") as file:
         return good(["protoc", f"--proto_path={SCHEMA.parent}", message, SCHEMA], stdin=file)
 

@@ -42,7 +42,7 @@ packages()
 	echo libglib2.0-dev libfdt-dev zlib1g-dev libattr1-dev libcap-ng-dev
 	echo seabios ipxe-qemu ovmf
 	# the recording and the report
-	echo libdw-dev libelf-dev libjson-c-dev libiberty-dev libcapstone-dev uthash-dev
+	echo libdw-dev libelf-dev libjson-c-dev libiberty-dev libcapstone-dev libprotobuf-c-dev protobuf-c-compiler uthash-dev
 	# what hosts and libvirt can do, and two libvirts for the test of migration (no service is started)
 	echo libxml2-dev libvirt-clients libvirt-daemon libvirt-daemon-driver-qemu
 	# the image from which the conformance suite boots, and emulators without LWP that boot it

@@ -9,70 +9,17 @@
 
 #include "export.h"
 #include "memory.h"
+#include "profile.pb-c.h"
 #include "stacks.h"
 
 #define GZIP_WINDOW (15 + 16) /* zlib's largest window, with gzip's head */
 
-/* Numbers of fields in profile.proto. */
-enum {
-	PROFILE_SAMPLE_TYPE = 1,
-	PROFILE_SAMPLE,
-	PROFILE_MAPPING,
-	PROFILE_LOCATION,
-	PROFILE_FUNCTION,
-	PROFILE_STRING_TABLE,
-	PROFILE_TIME_NANOS = 9,
-	PROFILE_PERIOD_TYPE = 11,
-	PROFILE_PERIOD,
-};
-enum { VALUE_TYPE = 1, VALUE_UNIT };
-enum { SAMPLE_LOCATION = 1, SAMPLE_VALUE };
-enum {
-	MAPPING_ID = 1,
-	MAPPING_START,
-	MAPPING_LIMIT,
-	MAPPING_OFFSET,
-	MAPPING_FILE,
-	MAPPING_BUILD_ID,
-	MAPPING_FUNCTIONS
-};
-enum { LOCATION_ID = 1, LOCATION_MAPPING, LOCATION_ADDRESS, LOCATION_LINE };
-enum { LINE_FUNCTION = 1, LINE_LINE };
-enum { FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_SYSTEM_NAME, FUNCTION_FILE, FUNCTION_START };
-
-enum { WIRE_VARINT = 0, WIRE_BYTES = 2 };
-
-/* A message is bytes. */
-static void put_varint(struct bytes *m, uint64_t value)
-{
-	uint8_t bytes[10];
-	size_t n = 0;
-
-	for (; value >= 0x80; value >>= 7)
-		bytes[n++] = (uint8_t)(value | 0x80);
-	bytes[n++] = (uint8_t)value;
-	add_bytes(m, bytes, n);
-}
-
-static void put_field(struct bytes *m, unsigned int field, uint64_t value)
-{
-	put_varint(m, field << 3 | WIRE_VARINT);
-	put_varint(m, value);
-}
-
-static void put_text(struct bytes *m, unsigned int field, const void *bytes, size_t size)
-{
-	put_varint(m, field << 3 | WIRE_BYTES);
-	put_varint(m, size);
-	add_bytes(m, bytes, size);
-}
-
-/* A message within another; it is empty again afterwards. */
-static void put_message(struct bytes *m, unsigned int field, struct bytes *inner)
-{
-	put_text(m, field, inner->data, inner->size);
-	inner->size = 0;
-}
+#define NEW(type, init)                                \
+	({                                             \
+		type *m_ = must(malloc(sizeof(type))); \
+		init(m_);                              \
+		m_;                                    \
+	})
 
 /* ---- Numbers for strings, functions and locations -------------------------------------------- */
 
@@ -87,29 +34,55 @@ static size_t number_of(struct keys *keys, const char *a, const char *b, uint64_
 
 struct writer {
 	struct export *e;
-	struct bytes profile, one, two;
+	Profile *profile;
+	size_t string_room, function_room, location_room, sample_room;
 	struct keys strings, functions, locations;
 };
 
 /* Its index in the string table, which begins with "". Strings are known by their pointers. */
-static size_t string(struct writer *w, const char *text)
+static int64_t string(struct writer *w, const char *text)
 {
+	Profile *p = w->profile;
 	bool added;
 	size_t number;
 
-	if (!*text)
+	if (!*text && p->n_string_table)
 		return 0;
-	number = number_of(&w->strings, text, NULL, 0, &added);
-	if (added)
-		put_text(&w->profile, PROFILE_STRING_TABLE, text, strlen(text));
-	return number;
+	number = *text ? number_of(&w->strings, text, NULL, 0, &added) : 0;
+	if (number == p->n_string_table)
+		*APPEND(p->string_table, p->n_string_table, w->string_room) =
+			copy_string(text, strlen(text));
+	return (int64_t)number;
 }
 
-static void put_value_type(struct writer *w, unsigned int field, const char *type, const char *unit)
+static ValueType *value_type(struct writer *w, const char *type, const char *unit)
 {
-	put_field(&w->one, VALUE_TYPE, string(w, type));
-	put_field(&w->one, VALUE_UNIT, string(w, unit));
-	put_message(&w->profile, field, &w->one);
+	ValueType *v = NEW(ValueType, value_type__init);
+
+	v->type = string(w, type);
+	v->unit = string(w, unit);
+	return v;
+}
+
+static Mapping *mapping(struct writer *w, const struct profile_map *map)
+{
+	const struct profile *p = &w->e->view->profile;
+	Mapping *m = NEW(Mapping, mapping__init);
+
+	m->memory_start = map->start;
+	m->memory_limit = map->end;
+	m->file_offset = map->offset;
+	m->has_functions = true;
+	if (map->object != LWPDATA_NONE) {
+		struct lwpdata_bytes id = p->objects[map->object].build_id;
+		char hex[2 * LWPDATA_MAX_BUILD_ID + 1] = "";
+
+		for (size_t k = 0; k < id.size && k < LWPDATA_MAX_BUILD_ID; k++)
+			sprintf(hex + 2 * k, "%02x", id.data[k]);
+		m->filename = string(w, p->objects[map->object].name);
+		m->build_id = string(w, intern(&w->e->view->resolver.strings, hex));
+	}
+	return m;
 }
 
 /* Mappings in the order of the profile, from 1. */
@@ -117,26 +90,10 @@ static void put_mappings(struct writer *w)
 {
 	const struct profile *p = &w->e->view->profile;
 
+	w->profile->mapping = must(calloc(p->nr_maps + 1, sizeof(Mapping *)));
 	for (size_t i = 0; i < p->nr_maps; i++) {
-		const struct profile_map *map = &p->maps[i];
-
-		put_field(&w->one, MAPPING_ID, i + 1);
-		put_field(&w->one, MAPPING_START, map->start);
-		put_field(&w->one, MAPPING_LIMIT, map->end);
-		put_field(&w->one, MAPPING_OFFSET, map->offset);
-		if (map->object != LWPDATA_NONE) {
-			struct lwpdata_bytes id = p->objects[map->object].build_id;
-			char hex[2 * LWPDATA_MAX_BUILD_ID + 1] = "";
-
-			for (size_t k = 0; k < id.size && k < LWPDATA_MAX_BUILD_ID; k++)
-				sprintf(hex + 2 * k, "%02x", id.data[k]);
-			put_field(&w->one, MAPPING_FILE, string(w, p->objects[map->object].name));
-			if (*hex)
-				put_field(&w->one, MAPPING_BUILD_ID,
-					  string(w, intern(&w->e->view->resolver.strings, hex)));
-		}
-		put_field(&w->one, MAPPING_FUNCTIONS, 1);
-		put_message(&w->profile, PROFILE_MAPPING, &w->one);
+		w->profile->mapping[i] = mapping(w, &p->maps[i]);
+		w->profile->mapping[i]->id = ++w->profile->n_mapping;
 	}
 }
 
@@ -146,101 +103,120 @@ static size_t function(struct writer *w, const char *name, const struct place *p
 	bool added;
 	size_t number = number_of(&w->functions, name, file, 0, &added);
 	int line = 0;
+	Function *f;
 
 	if (!added)
 		return number;
 	if (place->object_id != LWPDATA_NONE)
 		symbols_first_line(resolver_object(&w->e->view->resolver, place->object_id),
 				   place->address, &line);
-	put_field(&w->one, FUNCTION_ID, number);
-	put_field(&w->one, FUNCTION_NAME, string(w, name));
-	put_field(&w->one, FUNCTION_SYSTEM_NAME, string(w, name));
-	put_field(&w->one, FUNCTION_FILE, string(w, file));
-	put_field(&w->one, FUNCTION_START, (uint64_t)line);
-	put_message(&w->profile, PROFILE_FUNCTION, &w->one);
+	f = *APPEND(w->profile->function, w->profile->n_function, w->function_room) =
+		NEW(Function, function__init);
+	f->id = number;
+	f->name = f->system_name = string(w, name);
+	f->filename = string(w, file);
+	f->start_line = line;
 	return number;
 }
 
-static size_t location(struct writer *w, const struct located *l)
+static Location *add_location(struct writer *w, size_t number, size_t nr_lines)
 {
-	const struct place *place = &l->place;
+	Location *l = NEW(Location, location__init);
+
+	*APPEND(w->profile->location, w->profile->n_location, w->location_room) = l;
+	l->id = number;
+	l->line = must(calloc(nr_lines, sizeof(Line *)));
+	return l;
+}
+
+static void add_line(struct writer *w, Location *l, const char *name, const struct place *place,
+		     int line)
+{
+	Line *added = l->line[l->n_line++] = NEW(Line, line__init);
+
+	added->function_id = function(w, name, place);
+	added->line = line;
+}
+
+static size_t location(struct writer *w, const struct located *located)
+{
+	const struct place *place = &located->place;
 	const struct inlined *inlined = place->inlined;
 	unsigned int nr = inlined ? inlined->nr : 0;
-	size_t functions[EXPORT_STACK_MAX], number;
 	bool added;
+	size_t number = number_of(&w->locations, place->symbol, place->object,
+				  located->count->address ^ located->count->map << 48, &added);
+	Location *l;
 
-	number = number_of(&w->locations, place->symbol, place->object,
-			   l->count->address ^ l->count->map << 48, &added);
 	if (!added)
 		return number;
+	l = add_location(w, number, nr + 1);
+	if (located->count->map != SIZE_MAX)
+		l->mapping_id = located->count->map + 1;
+	l->address = located->count->address;
 	for (unsigned int i = 0; i < nr; i++)
-		functions[i] = function(w, inlined->names[i], place);
-	functions[nr] = function(w, place->symbol, place);
-	put_field(&w->two, LOCATION_ID, number);
-	if (l->count->map != SIZE_MAX)
-		put_field(&w->two, LOCATION_MAPPING, l->count->map + 1);
-	put_field(&w->two, LOCATION_ADDRESS, l->count->address);
-	for (unsigned int i = 0; i <= nr; i++) {
-		put_field(&w->one, LINE_FUNCTION, functions[i]);
-		put_field(&w->one, LINE_LINE, i ? 0 : (uint64_t)place->line);
-		put_message(&w->two, LOCATION_LINE, &w->one);
-	}
-	put_message(&w->profile, PROFILE_LOCATION, &w->two);
+		add_line(w, l, inlined->names[i], place, i ? 0 : place->line);
+	add_line(w, l, place->symbol, place, nr ? 0 : place->line);
 	return number;
 }
 
-static void put_sample(struct writer *w, const struct located *l)
+/* Its locations, the innermost first, are appended to. */
+static Sample *add_sample(struct writer *w, uint64_t samples, uint64_t events)
 {
-	uint64_t period = export_period(&w->e->view->profile, l->count->event_id);
+	Sample *s = NEW(Sample, sample__init);
 
-	put_varint(&w->one, location(w, l));
-	put_message(&w->two, SAMPLE_LOCATION, &w->one);
-	put_varint(&w->one, l->count->samples);
-	put_varint(&w->one, l->count->samples * period);
-	put_message(&w->two, SAMPLE_VALUE, &w->one);
-	put_message(&w->profile, PROFILE_SAMPLE, &w->two);
+	*APPEND(w->profile->sample, w->profile->n_sample, w->sample_room) = s;
+	s->value = must(calloc(2, sizeof(*s->value)));
+	s->n_value = 2;
+	s->value[0] = (int64_t)samples;
+	s->value[1] = (int64_t)events;
+	return s;
 }
 
-/* ---- Windows -------------------------------------------------------------------------------- */
+static void put_samples(struct writer *w)
+{
+	const struct samples *samples = &w->e->view->samples;
+	uint64_t period = export_period(&w->e->view->profile, w->e->event_id);
 
-/* A function of a stack: no address tells it apart. */
+	for (size_t i = 0; i < samples->nr; i++) {
+		const struct located *l = &samples->list[i];
+		size_t room = 0;
+		Sample *s;
+
+		if (l->count->event_id != w->e->event_id)
+			continue;
+		s = add_sample(w, l->count->samples, l->count->samples * period);
+		*APPEND(s->location_id, s->n_location_id, room) = location(w, l);
+	}
+}
+
+/* A function of a stack of windows: no address tells it apart. */
 static size_t stack_location(struct writer *w, const struct stack *stack)
 {
 	const struct place nowhere = { .file = stack->file, .object_id = LWPDATA_NONE };
-	size_t number, called;
 	bool added;
+	size_t number = number_of(&w->locations, stack->name, stack->object, 0, &added);
 
-	number = number_of(&w->locations, stack->name, stack->object, 0, &added);
-	if (!added)
-		return number;
-	called = function(w, stack->name, &nowhere);
-	put_field(&w->two, LOCATION_ID, number);
-	put_field(&w->one, LINE_FUNCTION, called);
-	put_message(&w->two, LOCATION_LINE, &w->one);
-	put_message(&w->profile, PROFILE_LOCATION, &w->two);
+	if (added)
+		add_line(w, add_location(w, number, 1), stack->name, &nowhere, 0);
 	return number;
 }
 
-/* The innermost first, without the process. */
-static void put_stack(struct writer *w, const struct stacks *s, size_t i)
+/* Without the process. */
+static void put_stacks(struct writer *w, const struct stacks *stacks)
 {
-	struct bytes locations = { 0 };
+	for (size_t i = 1; i < stacks->nr; i++) {
+		const struct stack *list = stacks->list;
+		size_t room = 0;
+		Sample *s;
 
-	for (size_t at = i; s->list[at].parent; at = s->list[at].parent)
-		put_varint(&locations, stack_location(w, &s->list[at]));
-	put_message(&w->two, SAMPLE_LOCATION, &locations);
-	put_varint(&w->one, s->list[i].samples);
-	put_varint(&w->one, s->list[i].samples);
-	put_message(&w->two, SAMPLE_VALUE, &w->one);
-	put_message(&w->profile, PROFILE_SAMPLE, &w->two);
-	free(locations.data);
-}
-
-static void put_stacks(struct writer *w, const struct stacks *s)
-{
-	for (size_t i = 1; i < s->nr; i++)
-		if (s->list[i].samples)
-			put_stack(w, s, i);
+		if (!list[i].samples)
+			continue;
+		s = add_sample(w, list[i].samples, list[i].samples);
+		for (size_t at = i; list[at].parent; at = list[at].parent)
+			*APPEND(s->location_id, s->n_location_id, room) =
+				stack_location(w, &list[at]);
+	}
 }
 
 static bool put_gzipped(FILE *to, const struct bytes *m)
@@ -261,44 +237,48 @@ static bool put_gzipped(FILE *to, const struct bytes *m)
 	return status == Z_STREAM_END;
 }
 
-static void put_samples(struct writer *w)
+/* As it is in the file; it is freed. */
+static struct bytes packed(Profile *profile)
 {
-	const struct samples *samples = &w->e->view->samples;
+	size_t size = profile__get_packed_size(profile);
+	struct bytes bytes = { .data = must(malloc(size + 1)), .size = size };
 
-	for (size_t i = 0; i < samples->nr; i++)
-		if (samples->list[i].count->event_id == w->e->event_id)
-			put_sample(w, &samples->list[i]);
+	profile__pack(profile, bytes.data);
+	profile__free_unpacked(profile, NULL);
+	return bytes;
 }
 
 bool export_pprof(struct export *e)
 {
-	const struct profile *p = &e->view->profile;
 	static const char samples_type[] = "samples", count[] = "count";
-	struct writer w = { .e = e };
+	Profile *p = NEW(Profile, profile__init);
+	struct writer w = { .e = e, .profile = p };
 	struct stacks s;
+	struct bytes bytes;
 	const char *unit;
 	bool good;
 
 	stacks_make(&s, e);
 	unit = intern(&e->view->resolver.strings, s.unit);
-	put_text(&w.profile, PROFILE_STRING_TABLE, "", 0);
-	put_value_type(&w, PROFILE_SAMPLE_TYPE, samples_type, count);
-	put_value_type(&w, PROFILE_SAMPLE_TYPE, unit, count);
-	put_value_type(&w, PROFILE_PERIOD_TYPE, unit, count);
-	put_field(&w.profile, PROFILE_PERIOD, s.period);
-	put_field(&w.profile, PROFILE_TIME_NANOS, p->config.start_realtime);
+	string(&w, "");
+	p->sample_type = must(calloc(2, sizeof(*p->sample_type)));
+	p->n_sample_type = 2;
+	p->sample_type[0] = value_type(&w, samples_type, count);
+	p->sample_type[1] = value_type(&w, unit, count);
+	p->period_type = value_type(&w, unit, count);
+	p->period = (int64_t)s.period;
+	p->time_nanos = (int64_t)e->view->profile.config.start_realtime;
 	put_mappings(&w);
 	if (stacks_of_windows(e))
 		put_stacks(&w, &s);
 	else
 		put_samples(&w);
-	good = put_gzipped(e->out, &w.profile);
 	stacks_free(&s);
-	free(w.profile.data);
-	free(w.one.data);
-	free(w.two.data);
 	keys_free(&w.strings);
 	keys_free(&w.functions);
 	keys_free(&w.locations);
+	bytes = packed(p);
+	good = put_gzipped(e->out, &bytes);
+	free(bytes.data);
 	return good;
 }
