@@ -62,5 +62,9 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < NR_COMMANDS; i++)
 		if (!strcmp(argv[1], commands[i]->name))
 			return run(commands[i], argc - 1, argv + 1);
+	for (size_t i = 0; i < NR_COMMANDS; i++)
+		if (strlen(argv[1]) > 2 && !strncmp(argv[1], commands[i]->name, 3))
+			return misused("unknown command '%s'; is it %s? `lwpctl --help' lists them",
+				       argv[1], commands[i]->name);
 	return misused("unknown command '%s'; `lwpctl --help' lists them", argv[1]);
 }

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "lwp_rev.h"
 #include "lwpctl.h"
@@ -57,7 +58,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'e':
 		o->kind = lwpdata_event_by_name(arg, strlen(arg));
 		if (!o->kind)
-			bad_usage(state, "unknown event '%s'", arg);
+			bad_usage(state,
+				  "unknown event '%s'; lwpctl report lists those of a profile",
+				  arg);
 		return 0;
 	case OPTION_PROCESS ... OPTION_SYMBOL:
 		*names[key - OPTION_PROCESS] = arg;
@@ -75,6 +78,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPTION_SYSROOT:
 		o->sysroot = arg;
+		if (access(arg, X_OK))
+			bad_usage(state, "--sysroot=%s: %s", arg, strerror(errno));
 		return 0;
 	case ARGP_KEY_ARG: /* of commands that have one */
 		if (o->file)

@@ -36,7 +36,9 @@ FULL = "/dev/full"
 OUTPUTS = {"/nowhere/out": "No such file", "folder": "directory", FULL: ""}
 # Wrong usage: exit status 2.
 WRONG: Sequence[tuple[Sequence[str], str]] = (
-    ((), "no command"), (("frobnicate",), "frobnicate"), (("report", OTHER, OTHER), "more than one file"),
+    ((), "no command"), (("frobnicate",), "frobnicate"), (("repotr", OTHER), "is it report?"),
+    (("report", "--sysroot=/nowhere", OTHER), "--sysroot=/nowhere: No such"), (("annotate", "/"), "comes first"),
+    (("report", OTHER, OTHER), "more than one file"),
     (("report", "--until=0", OTHER), "no sample lies before the start"), (("report", "--from=x", OTHER), "no time"),
     (("report", "--from=-1", OTHER), "no time"), (("report", "--by=nothing", OTHER), "not a list of"),
     (("report", "--sort=x", OTHER), "neither samples nor name"), (("report", "--event=x", OTHER), "unknown event"),

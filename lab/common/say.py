@@ -2,6 +2,7 @@
 """Messages to the user, and the ways in which a command ends early. Exit status: 0 done, 1 failed,
 2 usage, 77 skipped because this machine lacks something."""
 
+import os
 import sys
 import threading
 import time
@@ -46,10 +47,16 @@ def told() -> None:
     _told = time.monotonic()
 
 
+def printable(text: str) -> str:
+    """Without what a terminal would act on, as in the names of files: as lwpctl prints it."""
+    escaped = ("".join(f"\\x{byte:02x}" for byte in os.fsencode(c)) for c in text)
+    return "".join(c if c.isprintable() else other for c, other in zip(text, escaped))
+
+
 def say(text: str) -> None:
     """One line for the user, on standard error."""
     told()
-    print(f"vlwp: {text}", file=sys.stderr, flush=True)
+    print(f"vlwp: {printable(text)}", file=sys.stderr, flush=True)
 
 
 def duration(seconds: float) -> str:

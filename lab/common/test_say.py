@@ -21,6 +21,12 @@ def test_told_after_a_minute_without_a_message() -> None:
     assert say.due(time.monotonic() + say.SILENCE) == ""
 
 
+def test_a_message_does_nothing_to_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    """Names of files are the user's, and may have come from elsewhere."""
+    say.say("a\x1b[31mé\udcff\n\u202eb")
+    assert capsys.readouterr().err == "vlwp: a\\x1b[31mé\\xff\\x0a\\xe2\\x80\\xaeb\n"
+
+
 def test_ninja_that_falls_silent_is_told_with_its_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The command waits until it has been told, 20 s at most."""
     script = f"echo '[1/4] a'; for i in $(seq 200); do [ -e {tmp_path}/told ] && exit; sleep 0.1; done; exit 1"

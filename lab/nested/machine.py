@@ -54,6 +54,7 @@ class Machine:
     root: Path = HOST_ROOT  # whose files it sees
     initrd: Path | None = None  # for another root: with our tools
     kernel: Path = places.GUEST  # what it boots from
+    asked: list[str] = field(default_factory=list)  # the user's words for the processors and their memory
     passed: int = field(default=0, init=False)  # that signal
     in_lab: bool = field(default=False, init=False)
 
@@ -126,6 +127,7 @@ def from_options(args: argparse.Namespace, checked: bool = True) -> Machine:
     machine.frozen, machine.counters = args.machine, args.pmu_model
     settings = ("smp", "memory", "cpu", "kvm_amd", "pmu_row", "pmu_model")
     fixed = [f"--{name.replace('_', '-')}" for name in settings if getattr(args, name)]
+    machine.asked = [f"--{name.replace('_', '-')}={getattr(args, name)}" for name in settings if getattr(args, name)]
     fixed += ["--accel"] if args.accel != "tcg" else []
     if (args.machine or args.capsule) and fixed:
         raise Usage(f"{fixed[0]}: {count1.NAME} is one machine, docs/count-1.md")
@@ -184,8 +186,8 @@ def prepare(machine: Machine) -> None:
     tools.build(everything=False)
     kernel.build()
     qemu.ensure()
-    if machine.cpu and not machine.in_lab:
-        _refuse_properties(machine)
+    if machine.asked and not machine.in_lab:
+        _refuse_machine(machine)
     waiting = patience(machine.smp, os.cpu_count() or 1)
     if waiting:
         say(waiting)
@@ -198,14 +200,15 @@ def _has_misses(machine: Machine) -> bool:
     return kvm_has_lwp() and "lwp-dme" in proc.output([places.LWPCTL, "caps", "--json"])
 
 
-def _refuse_properties(machine: Machine) -> None:
-    """Properties that QEMU does not take end the command before the boot."""
-    alone = ["-machine", "q35", "-L", str(places.FIRMWARE), "-nodefaults", "-no-user-config", "-display", "none"]
-    words = [str(places.qemu()), *alone, *_processor(machine), "-S", "-qmp", "stdio"]
+def _refuse_machine(machine: Machine) -> None:
+    """What QEMU does not take of the words that the user has for the machine ends the command before the boot."""
+    alone = ["-machine", "q35", "-smp", str(machine.smp), "-m", str(machine.memory), "-L", str(places.FIRMWARE)]
+    quiet = ["-nodefaults", "-no-user-config", "-display", "none", "-S", "-qmp", "stdio"]
+    words = [str(places.qemu()), *alone, *quiet, *_processor(machine), *planted(machine.row, machine.counters)]
     child = subprocess.run(words, input=QUIT, capture_output=True, text=True, check=False)
     if child.returncode:
         lines = child.stderr.splitlines() or [f"QEMU ends with status {child.returncode}"]
-        raise Usage(f"--cpu={machine.cpu}: {re.sub('^.*-cpu[.][^:]*: |^[^ ]*: ', '', lines[0])}")
+        raise Usage(f"{' '.join(machine.asked)}: {re.sub('^.*-cpu[.][^:]*: |^[^ ]*: ', '', lines[-1])}")
 
 
 def _processor(machine: Machine) -> list[str]:

@@ -26,6 +26,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     guest = machine.from_options(args, checked=False)  # a shell says so itself
     guest.model = args.model
+    guest.asked += [f"--model={guest.model}"] if guest.model != machine.LWP_MODEL else []
     if guest.model != machine.LWP_MODEL and guest.accel != "tcg":
         raise Usage("--model is for TCG: use it without --accel=kvm")
     if guest.frozen and (not args.program or guest.model != machine.LWP_MODEL):

@@ -4,6 +4,7 @@
 #include <capstone/capstone.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "lwp_rev.h"
 #include "lwpctl.h"
@@ -270,6 +271,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (a->symbol)
 			return ARGP_ERR_UNKNOWN; /* the file, which is the view's */
 		a->symbol = arg;
+		if (strchr(arg, '/') && !access(arg, F_OK))
+			bad_usage(state,
+				  "the name of a function comes first, and then the file: '%s'",
+				  arg);
 		return 0;
 	case ARGP_KEY_END:
 		if (!a->symbol)

@@ -87,13 +87,16 @@ def test_guest_no_command(place: Place) -> None:
     assert "/nowhere/program: No such file" in ended.err and ended.err.count("\n") == 1
 
 
-@pytest.mark.parametrize("command", ["shell", "run", "count"])
-def test_guest_bad_property(command: str) -> None:
-    """A CPU property that QEMU does not take is one line, before the boot."""
-    for words, text in (("no-such-property=1", "no-such-property' not found"), ("lwp-rev=7", "accept value '7'")):
-        ended = run([VLWP, command, f"--cpu={words}", "--", "true"])
-        assert ended.status == 2 and f"--cpu={words}: " in ended.said and text in ended.said
-        assert ended.said.count("\n") == 1
+@pytest.mark.parametrize("command, words, text", [
+    ("shell", "--cpu=no-such-property=1", "no-such-property' not found"), ("run", "--cpu=lwp-rev=7", "accept value"),
+    ("count", "--memory=9000000", "Cannot allocate memory"), ("run", "--pmu-row=zz", "no such item, at 'zz'"),
+    ("run", "--pmu-model=zz", "zz"), ("shell", "--model=zz", "unable to find CPU model 'zz'"),
+])
+def test_guest_refused(command: str, words: str, text: str) -> None:
+    """A machine that QEMU does not make is one line, before the boot."""
+    ended = run([VLWP, command, words, "--", "true"])
+    assert ended.status == 2 and f"vlwp: {words}: " in ended.said and text in ended.said
+    assert ended.said.count("\n") == 1
 
 
 def test_guest_dead(place: Place) -> None:
