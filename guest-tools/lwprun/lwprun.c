@@ -356,13 +356,13 @@ static void summarize_windows(const struct supervisor *s)
 	     "rings filled up; try a larger --ring-size");
 }
 
-static void summarize(const struct supervisor *s, const struct options *options, uint64_t records)
+static void summarize(const struct supervisor *s, uint64_t records)
 {
 	const struct lwpdata_stats *stats = &s->stats;
 
-	fprintf(stderr, "lwprun: %llu records of %u thread%s in %u program%s: %s\n",
-		(unsigned long long)records, s->nr_threads, s->nr_threads == 1 ? "" : "s",
-		s->nr_processes, s->nr_processes == 1 ? "" : "s", options->output);
+	fprintf(stderr, "lwprun: %llu record%s of %u thread%s in %u program%s\n",
+		(unsigned long long)records, records == 1 ? "" : "s", s->nr_threads,
+		s->nr_threads == 1 ? "" : "s", s->nr_processes, s->nr_processes == 1 ? "" : "s");
 	if (s->windows)
 		summarize_windows(s);
 	else
@@ -499,6 +499,6 @@ int main(int argc, char **argv)
 	if (error)
 		die(LWPRUN_FAILED, "cannot write '%s': %s", options.output, strerror(-error));
 	if (!options.quiet)
-		summarize(&s, &options, records);
+		summarize(&s, records);
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }

@@ -315,7 +315,7 @@ def _count(args: argparse.Namespace, guest: machine.Machine, events: Sequence[st
     taken = args.taken or any(event == TAKEN for event, _ in args.max)
     if not guest.frozen and (args.repeat > 1 or taken or args.by):
         keep_input(run / "share" / INPUT)
-    say(f"counting {shlex.join(args.program)}, {args.repeat} times ...")
+    say(f"counting {shlex.join(args.program)}, {'once' if args.repeat == 1 else f'{args.repeat} times'} ...")
     guest.runs, user_stats = args.repeat, guest.stats
     guest.passes = not guest.in_lab and not guest.frozen
     runs = count(guest, events, args.program, run)

@@ -179,14 +179,16 @@ static const struct line *line_at(const struct function *f, uint64_t address)
 static void print_source(struct function *f, const struct line *line, const char **file,
 			 int *number)
 {
+	const char *name;
 	char *text;
 
 	if (!line || !line->file || (*file == line->file && *number == line->number))
 		return;
+	name = *file == line->file ? last_part(line->file) : line->file;
 	*file = line->file;
 	*number = line->number;
 	text = sources_line(&f->sources, line->file, line->number, SOURCE_LINE_MAX);
-	printf("%s:%d%s%s\n", line->file, line->number, text && *text ? "  " : "", text ?: "");
+	printf("%s:%d%s%s\n", name, line->number, text && *text ? "  " : "", text ?: "");
 	free(text);
 }
 

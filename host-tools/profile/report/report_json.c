@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* lwpctl report for programs. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "json_out.h"
@@ -125,7 +126,7 @@ static json_object *event_json(const struct report *report, uint32_t event_id)
 		if (report->filtered)
 			continue;
 		estimate = report_estimate(p, e);
-		json_add(event, "counted", estimate.events);
+		json_add(event, "counted", (uint64_t)llround(estimate.events));
 		json_add(event, "counted_exactly", estimate.exact);
 	}
 	add_tables(report, event, event_id);
