@@ -5,14 +5,14 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include "export.h"
+#include "lwpctl.h"
 #include "memory.h"
 #include "profile.pb-c.h"
 #include "stacks.h"
-
-#define GZIP_WINDOW (15 + 16) /* zlib's largest window, with gzip's head */
 
 #define NEW(type, init)                                \
 	({                                             \
@@ -219,33 +219,20 @@ static void put_stacks(struct writer *w, const struct stacks *stacks)
 	}
 }
 
-static bool put_gzipped(FILE *to, const struct bytes *m)
-{
-	z_stream z = { .next_in = m->data, .avail_in = (uInt)m->size };
-	uint8_t out[16384];
-	int status;
-
-	if (deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_WINDOW, 8, Z_DEFAULT_STRATEGY))
-		must(NULL);
-	do {
-		z.next_out = out;
-		z.avail_out = sizeof(out);
-		status = deflate(&z, Z_FINISH);
-		fwrite(out, 1, sizeof(out) - z.avail_out, to);
-	} while (status == Z_OK);
-	deflateEnd(&z);
-	return status == Z_STREAM_END;
-}
-
-/* As it is in the file; it is freed. */
-static struct bytes packed(Profile *profile)
+/* Frees the profile. */
+static bool put_gzipped(const struct export *e, Profile *profile)
 {
 	size_t size = profile__get_packed_size(profile);
-	struct bytes bytes = { .data = must(malloc(size + 1)), .size = size };
+	uint8_t *bytes = must(malloc(size + 1));
+	gzFile out = gzdopen(dup(fileno(e->out)), "wb");
+	bool good;
 
-	profile__pack(profile, bytes.data);
+	profile__pack(profile, bytes);
 	profile__free_unpacked(profile, NULL);
-	return bytes;
+	good = must(out) && gzwrite(out, bytes, (unsigned int)size) == (int)size;
+	good = gzclose(out) == Z_OK && good;
+	free(bytes);
+	return good || refuse("%s: cannot write this file", e->output ?: "standard output");
 }
 
 bool export_pprof(struct export *e)
@@ -254,9 +241,7 @@ bool export_pprof(struct export *e)
 	Profile *p = NEW(Profile, profile__init);
 	struct writer w = { .e = e, .profile = p };
 	struct stacks s;
-	struct bytes bytes;
 	const char *unit;
-	bool good;
 
 	stacks_make(&s, e);
 	unit = intern(&e->view->resolver.strings, s.unit);
@@ -277,8 +262,5 @@ bool export_pprof(struct export *e)
 	keys_free(&w.strings);
 	keys_free(&w.functions);
 	keys_free(&w.locations);
-	bytes = packed(p);
-	good = put_gzipped(e->out, &bytes);
-	free(bytes.data);
-	return good;
+	return put_gzipped(e, p);
 }
