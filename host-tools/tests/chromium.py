@@ -16,9 +16,9 @@ OPTIONS = ("--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "
 
 
 class Chromium:
-    """A page in a window of this width."""
+    """A page in a window of this width, light or dark."""
 
-    def __init__(self, program: str, page: Path, width: int, profile: Path):
+    def __init__(self, program: str, page: Path, width: int, scheme: str, profile: Path):
         ours, theirs = os.pipe(), os.pipe()
         window = [f"--window-size={width},900", f"--user-data-dir={profile}", "about:blank"]
         words: list[proc.Word] = ["bash", "-c", START, "-", str(ours[0]), str(theirs[1]), program, *OPTIONS, *window]
@@ -31,6 +31,7 @@ class Chromium:
         self.session = self.ask("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         self.ask("Runtime.enable")
         self.ask("Page.enable")
+        self.ask("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
         self.ask("Page.navigate", url=f"file://{page}")
         while self._message().get("method") != "Page.loadEventFired":
             pass

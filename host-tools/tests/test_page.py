@@ -21,12 +21,12 @@ def frame(name: str) -> str:
     return f"{FRAMES}.find(f => f.textContent === {name!r})"
 
 
-@pytest.fixture(params=[1280, 420], ids=["wide", "narrow"])
+@pytest.fixture(params=[(1280, "light"), (420, "dark")], ids=["wide", "narrow"])
 def page(sample: Sample, request: pytest.FixtureRequest) -> Iterator[Chromium]:
-    """The page of the sample, in two widths; nothing goes wrong in it."""
-    browser = needs("chromium-headless-shell", "chromium")
+    """The page of the sample, in two widths and both schemes; nothing goes wrong in it."""
+    browser, (width, scheme) = needs("chromium-headless-shell", "chromium"), request.param
     sample.good("html", "-o", "sample.html", sample.data())
-    with Chromium(browser, sample.place / "sample.html", request.param, sample.place / "profile") as one:
+    with Chromium(browser, sample.place / "sample.html", width, scheme, sample.place / "profile") as one:
         yield one
         assert not one.faults
 

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from lab.common.places import TOP
-from lab.tests.conftest import run
-from sample import BRANCHES, COLD, HOT, SAMPLE, W_CALLS, W_COLD, Sample, needs
+from sample import BRANCHES, COLD, HOT, SAMPLE, W_CALLS, W_COLD, Sample
 
 
 def _page(sample: Sample, data: Path | None = None) -> Path:
@@ -44,21 +43,6 @@ def test_stamps(sample: Sample) -> None:
     sample.good("merge", "-o", out, data, sample.data("--stamped", name="again.data"))
     for file, wanted in ((data, 44), (out, 88), (sample.data(name="plain.data"), 0)):
         assert json.loads(sample.good(*report, file))["events"][0]["samples"] == wanted
-
-
-def test_html_drawn(sample: Sample) -> None:
-    """Chromium draws it, in both schemes and at two widths, without an error."""
-    browser = needs("chromium-headless-shell", "chromium")
-    page = _page(sample)
-    options = ["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=5000", "--enable-logging=stderr"]
-    for width in (1280, 420):
-        for scheme in ("0", "1"):  # dark, light
-            look = [f"--window-size={width},900", f"--blink-settings=preferredColorScheme={scheme}", "--dump-dom"]
-            ended = run([browser, *options, *look, f"file://{page}"])
-            assert ended.status == 0 and "CONSOLE" not in ended.said
-            body = ended.out.partition("<main")[2].partition("</main>")[0]
-            for text in ("68.18%", "31.82%", "sample_hot", "44 samples of instructions", "<rect"):
-                assert text in body, f"{width} columns: no {text}"
 
 
 WIDE = "95% interval    Samples  Symbol       Object          Hottest line"

@@ -44,12 +44,6 @@ static uint64_t limited(const struct report *report, const struct rows *rows)
 	return report->limit && report->limit < rows->nr ? report->limit : rows->nr;
 }
 
-/* Which columns a table has besides that of the shares and those of its kind of event, and how wide the texts are. */
-struct layout {
-	size_t width[NR_KEYS], most;
-	bool interval, source;
-};
-
 static bool shows_source(const struct rows *rows, const struct grouping *by)
 {
 	bool symbols = false;
@@ -112,7 +106,6 @@ static const struct columns *own_columns_of(const struct report *report, uint32_
 	return NULL;
 }
 
-#define SOURCE_HEADING "Hottest line"
 #define INTERVAL_COLUMNS 16
 #define SHARE_COLUMNS 18 /* with the samples */
 
@@ -131,99 +124,93 @@ void report_share(const struct row *row, bool windows)
 	put_share(row, windows, true);
 }
 
-static char *source_of(const struct row *row)
+/* A column's text in a row: that of a key, or the source line behind them. */
+static char *text_of(const struct row *row, const struct grouping *by, size_t k)
 {
-	return formatted("%s:%d", shown(KEY_LINE, row->file), row->line);
+	if (k < by->nr)
+		return must(strdup(shown(by->keys[k], row->labels[k])));
+	return row->file ? formatted("%s:%d", last_part(row->file), row->line) : must(strdup(""));
 }
 
-/* The width of each column, if nothing is cut; that of the source line is the last. */
-static size_t natural_widths(const struct report *report, const struct rows *rows,
-			     const struct grouping *by, bool source, size_t width[NR_KEYS + 1])
-{
-	for (size_t k = 0; k < by->nr; k++)
-		width[k] = strlen(headings[by->keys[k]]);
-	width[by->nr] = strlen(SOURCE_HEADING);
-	for (uint64_t i = 0; i < limited(report, rows); i++) {
-		const struct row *row = &rows->list[i];
-		char *line = source && row->file ? source_of(row) : NULL;
+/* The columns of texts that a table has: the keys, and the source line if there is one more. */
+struct layout {
+	size_t nr, width[NR_KEYS + 1], most; /* columns of the terminal, that of a text at most */
+	const char *heading[NR_KEYS + 1];
+	bool interval; /* and the intervals */
+};
 
-		for (size_t k = 0; k < by->nr; k++)
-			width[k] = MAX(width[k], columns_of(shown(by->keys[k], row->labels[k])));
-		width[by->nr] = MAX(width[by->nr], line ? columns_of(line) : 0);
-		free(line);
+static void fit_columns(const struct report *report, const struct rows *rows,
+			const struct grouping *by, struct layout *l)
+{
+	for (size_t k = 0; k < l->nr; k++) {
+		l->heading[k] = k < by->nr ? headings[by->keys[k]] : "Hottest line";
+		l->width[k] = strlen(l->heading[k]);
+		for (uint64_t i = 0; i < limited(report, rows); i++) {
+			char *text = text_of(&rows->list[i], by, k), *cell = fitted(text, l->most);
+
+			l->width[k] = MAX(l->width[k], columns_of(cell));
+			free(cell);
+			free(text);
+		}
 	}
-	return by->nr + source;
 }
 
-/* The most that a text may have so that so many columns and the spaces between them have room; SIZE_MAX: as wide as they are. */
-static size_t most_of_each(const size_t *width, size_t nr, size_t room)
+/* The most that a text may have so that all of them have room. */
+static size_t most_in(const struct layout *l, size_t room)
 {
-	size_t most = SIZE_MAX, sum = 0;
+	size_t most = 0, sum = SIZE_MAX;
 
-	for (size_t k = 0; k < nr; k++)
-		sum += 2 + width[k];
-	if (sum <= room)
-		return most;
-	for (most = 0, sum = 0; sum <= room; most++) {
+	for (size_t k = 0; k < l->nr; k++)
+		most = MAX(most, l->width[k]);
+	for (; most && sum > room; most -= sum > room) {
 		sum = 0;
-		for (size_t k = 0; k < nr; k++)
-			sum += 2 + MIN(width[k], most + 1);
+		for (size_t k = 0; k < l->nr; k++)
+			sum += 2 + MIN(l->width[k], most);
 	}
-	return most - 1;
-}
-
-/* The width of a column whose texts have been fitted. */
-static size_t fitted_width(const struct report *report, const struct rows *rows, enum key key,
-			   size_t column, size_t most)
-{
-	size_t width = strlen(headings[key]);
-
-	for (uint64_t i = 0; i < limited(report, rows); i++) {
-		char *text = fitted(shown(key, rows->list[i].labels[column]), most);
-
-		width = MAX(width, columns_of(text));
-		free(text);
-	}
-	return width;
+	return most;
 }
 
 /* What has no room is left out, so that the first text can be read: the source lines first, then the intervals. */
 static struct layout lay_out(const struct report *report, const struct rows *rows,
 			     const struct grouping *by, const struct columns *own)
 {
-	struct layout l = { .interval = true, .source = shows_source(rows, by) };
-	size_t width[NR_KEYS + 1], nr = natural_widths(report, rows, by, l.source, width);
-	size_t columns = terminal_columns(), used = own ? strlen(own->heading) : 0;
+	struct layout l = { .nr = by->nr + shows_source(rows, by),
+			    .most = SIZE_MAX,
+			    .interval = true };
+	size_t columns = report->wide ? 0 : terminal_columns();
+	size_t used = SHARE_COLUMNS + INTERVAL_COLUMNS + (own ? strlen(own->heading) : 0);
 
-	used += SHARE_COLUMNS + INTERVAL_COLUMNS;
-	l.most = report->wide ? SIZE_MAX : NAME_MOST;
-	for (size_t k = 0; columns && !report->wide; k++) {
-		l.most = most_of_each(width, nr, columns > used ? columns - used : 0);
-		if (k == 2 || (l.most >= MIN(width[0], NAME_LEAST) &&
-			       (!l.source || l.most >= strlen(SOURCE_HEADING))))
+	if (!report->wide && !columns)
+		l.most = NAME_MOST;
+	fit_columns(report, rows, by, &l);
+	while (columns) {
+		bool source = l.nr > by->nr;
+
+		l.most = most_in(&l, columns > used ? columns - used : 0);
+		if (l.most >= MIN(l.width[0], NAME_LEAST) &&
+		    (!source || l.most >= strlen(l.heading[by->nr])))
 			break;
-		nr = by->nr;
-		if (!k)
-			l.source = false;
-		else
-			l.interval = false, used -= INTERVAL_COLUMNS;
+		if (!source && !l.interval)
+			break;
+		l.nr = by->nr;
+		used -= source ? 0 : INTERVAL_COLUMNS;
+		l.interval = source;
 	}
-	for (size_t k = 0; k < by->nr; k++)
-		l.width[k] = fitted_width(report, rows, by->keys[k], k, l.most);
+	fit_columns(report, rows, by, &l);
 	return l;
 }
 
 static void print_row(const struct row *row, const struct grouping *by, const struct layout *l)
 {
-	char *line = l->source && row->file ? source_of(row) : NULL;
+	size_t nr = row->file ? l->nr : by->nr;
 
-	for (size_t k = 0; k < by->nr; k++)
-		print_cell(shown(by->keys[k], row->labels[k]),
-			   k + 1 < by->nr || line ? l->width[k] : 0, l->most);
-	if (line)
-		print_cell(line, 0, l->most);
+	for (size_t k = 0; k < nr; k++) {
+		char *text = text_of(row, by, k);
+
+		print_cell(text, k + 1 < nr ? l->width[k] : 0, l->most);
+		free(text);
+	}
 	putchar('\n');
-	free(line);
 }
 
 static void print_table(const struct report *report, const struct rows *rows,
@@ -236,10 +223,9 @@ static void print_table(const struct report *report, const struct rows *rows,
 
 	printf("\n  Share%s %10s%s", l.interval ? "    95% interval" : "",
 	       windows ? "Windows" : "Samples", own ? own->heading : "");
-	for (size_t k = 0; k < by->nr; k++)
-		print_cell(headings[by->keys[k]], k + 1 < by->nr || l.source ? l.width[k] : 0,
-			   l.most);
-	puts(l.source ? "  " SOURCE_HEADING : "");
+	for (size_t k = 0; k < l.nr; k++)
+		print_cell(l.heading[k], k + 1 < l.nr ? l.width[k] : 0, l.most);
+	putchar('\n');
 	for (uint64_t i = 0; i < nr; i++) {
 		const struct row *row = &rows->list[i];
 
