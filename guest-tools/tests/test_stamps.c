@@ -33,12 +33,3 @@ Test(stamps, of_another_processor_that_is_ahead_are_now)
 {
 	cr_expect(eq(u64, converted(2002000), 6000000));
 }
-
-Test(stamps, without_a_pace_are_now)
-{
-	uint8_t bytes[LWP_RECORD_SIZE];
-
-	lwp_record_encode(&(struct lwp_record){ .event_id = 2, .timestamp = 7 }, bytes);
-	stamps_convert(&now, &now, bytes, sizeof(bytes));
-	cr_expect(eq(u64, lwp_get64(bytes + LWP_RECORD_TIMESTAMP), now.time));
-}
