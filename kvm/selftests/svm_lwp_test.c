@@ -900,7 +900,7 @@ LWP_TEST(revision_of_2007)
 	shipped = self->leaf.ebx;
 	self->policy.rev = KVM_LWP_REV_2007;
 	add_vcpu(self, NULL);
-	TEST_ASSERT_NE(self->leaf.ebx, shipped);
+	TEST_ASSERT(self->leaf.ebx != shipped, "the leaf is as before");
 }
 
 /* L2 runs at CPL 3. */

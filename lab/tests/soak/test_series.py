@@ -115,9 +115,10 @@ def test_linux_applies(work: Path) -> None:
 def _selftest_step(work: Path, source: linux.Linux, steps: Path, external: Path) -> None:
     """The selftest as it is after a step passes with the step's modules."""
     place = work / "step"
-    shutil.rmtree(place, ignore_errors=True)
+    shutil.rmtree(place / selftest.WHOLE, ignore_errors=True)
     selftest.overlay(linux.fetch_all(source), steps, place / selftest.WHOLE)
     linux.strip_modules(external / "tree", place)
+    selftest.compiles(place)
     selftest.passes(place, modules=place)
 
 
