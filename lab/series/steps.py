@@ -142,8 +142,8 @@ class File:
 
 
 class Change(File):
-    """A file of the source at each step. What its hooks add comes as in a new file; what they take away goes with all
-    that comes in its place. hunks: as `git diff -U0` has them."""
+    """A file of the source at each step. What its hooks add comes as in a new file; what they take away goes with the
+    first line that comes in its place. hunks: as `git diff -U0` has them."""
 
     def __init__(self, name: str, before: str, text: str, hunks: str, steps: Sequence[Step]):
         super().__init__(name, text, steps)
@@ -152,6 +152,15 @@ class Change(File):
             (int(first) - (count != "0"), int(count or 1), int(new) - (many != "0"), int(many or 1))
             for first, count, new, many in HUNK.findall(hunks)
         ]
+        for _, _, new, many in self._hunks:
+            self._empty_lines(text.splitlines()[new:new + many], new)
+
+    def _empty_lines(self, added: Sequence[str], new: int) -> None:
+        """They come with what follows in their hunk, at its end with what is before."""
+        filled = [number for number, line in enumerate(added) if line]
+        for number in range(len(added) if filled else 0):
+            nearest = next((other for other in filled if other >= number), filled[-1])
+            self._comes[new + number] = self._comes[new + nearest]
 
     def at(self, number: int) -> str | None:
         if number < self.begin:
@@ -160,10 +169,9 @@ class Change(File):
         for first, count, new, many in self._hunks:
             comes = self._comes[new:new + many]
             text += now[at:new]
-            if count and max(comes, default=self.begin) > number:
+            if [*comes, self.begin][0] > number:
                 text += self._before[first:first + count]
-            else:
-                text += [line for line, step in zip(now[new:new + many], comes, strict=True) if step <= number]
+            text += [line for line, step in zip(now[new:new + many], comes, strict=True) if step <= number]
             at = new + many
         return self._as_before("".join([*text, *now[at:]]), number)
 

@@ -132,11 +132,11 @@ HUNKS = "@@ -2 +2,2 @@\n-one\n+new\n+other\n@@ -4 +5 @@\n-three\n+third\n"
 @pytest.mark.parametrize(("lines", "wanted"), [
     ((), AFTER),
     (["third"], "zero\nnew\nother\ntwo\nthree\n"),
-    (["other"], "zero\none\ntwo\nthird\n"),
-    (["new", "third"], BEFORE),
+    (["other"], "zero\nnew\ntwo\nthird\n"),
+    (["new", "third"], "zero\none\nother\ntwo\nthree\n"),
 ])
-def test_what_hooks_replace_stays_until_all_of_its_place_is_there(lines: list[str], wanted: str) -> None:
-    """Each hunk has a step of its own."""
+def test_what_hooks_replace_goes_with_the_first_line_of_its_place(lines: list[str], wanted: str) -> None:
+    """The other lines have steps of their own."""
     steps = [Step(new=["a/file.c"]), Step(lines={"a/file.c": lines})]
     file = Change("a/file.c", BEFORE, AFTER, HUNKS, steps)
     assert file.at(0) == wanted and file.at(1) == AFTER
