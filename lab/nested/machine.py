@@ -126,8 +126,8 @@ def from_options(args: argparse.Namespace, checked: bool = True) -> Machine:
     machine = Machine(args.accel, cpu=args.cpu or "", stats=args.stats, kvm_amd=args.kvm_amd, row=args.pmu_row)
     machine.frozen, machine.counters = args.machine, args.pmu_model
     settings = ("smp", "memory", "cpu", "kvm_amd", "pmu_row", "pmu_model")
-    fixed = [f"--{name.replace('_', '-')}" for name in settings if getattr(args, name)]
     machine.asked = [f"--{name.replace('_', '-')}={getattr(args, name)}" for name in settings if getattr(args, name)]
+    fixed = [one.partition("=")[0] for one in machine.asked]
     fixed += ["--accel"] if args.accel != "tcg" else []
     if (args.machine or args.capsule) and fixed:
         raise Usage(f"{fixed[0]}: {count1.NAME} is one machine, docs/count-1.md")

@@ -17,43 +17,38 @@ static const struct language {
 	{ "node", "node --perf-basic-prof", false },
 	{ "python3", "python3 -X perf (3.12 or newer), lwprun --windows and lwpctl report --calls",
 	  true },
+	{ "", "an option of the program that writes /tmp/perf-PID.map", false },
 };
 #define LANGUAGES (sizeof(languages) / sizeof(languages[0]))
 
 struct counts {
 	uint64_t total;
 	uint64_t unnamed; /* in files */
-	uint64_t made; /* in memory that no file backs */
 	uint64_t of_language[LANGUAGES]; /* to which its option would give names */
 	uint64_t *of_object, most;
 	const char *object; /* that has most of `unnamed`, a path; NULL: none */
 };
 
-/* LANGUAGES: none of these. */
 static size_t language_of(const struct profile_process *process)
 {
 	const char *program = last_part(process->exe);
 	size_t i = 0;
 
-	while (i < LANGUAGES &&
-	       strncmp(program, languages[i].program, strlen(languages[i].program)) != 0)
-		i++;
+	while (strncmp(program, languages[i].program, strlen(languages[i].program)) != 0)
+		i++; /* the last is any */
 	return i;
 }
 
 static void count(const struct profile *p, const struct located *l, struct counts *c)
 {
 	const struct profile_process *process = &p->processes[p->threads[l->count->thread].process];
-	bool made = !l->place.named && !strcmp(l->place.object, "[anon]");
+	bool made = !l->place.named && !strcmp(l->place.object, "[anon]"); /* in no file */
 	size_t language = language_of(process);
 	uint64_t samples = l->count->samples;
 
 	c->total += samples;
-	if (language < LANGUAGES && !process->perf_map.size &&
-	    (made || languages[language].interprets))
+	if (!process->perf_map.size && (made || languages[language].interprets))
 		c->of_language[language] += samples;
-	if (made)
-		c->made += samples;
 	if (l->place.named || l->place.object_id >= p->nr_objects)
 		return;
 	c->unnamed += samples;
@@ -84,10 +79,6 @@ char *report_hint(const struct report *report)
 			return formatted("%.0f%% of the samples are in functions that have names "
 					 "with %s.",
 					 percent * (double)c.of_language[i], languages[i].option);
-	if (many(&c, c.made))
-		return formatted("%.0f%% of the samples lie in code that was made at run time: an "
-				 "option of its program that writes /tmp/perf-PID.map gives names.",
-				 percent * (double)c.made);
 	if (many(&c, c.unnamed))
 		return formatted("%.0f%% of the samples have no symbol, most of them in %s: its "
 				 "debug symbols help (in Debian a package whose name ends in "

@@ -47,8 +47,8 @@ uint64_t report_nr_windows(const struct profile *profile, const struct samples *
 /* One line that says why there are no samples, or few, and what to do; NULL if there is nothing to say. Free it. */
 char *report_advice(const struct report *report, uint32_t event_id);
 
-/* A row's share, its interval, and how many samples or windows it is of. */
-void report_share(const struct row *row, bool windows);
+/* A row's share, its interval if wanted, and how many samples or windows it is of. */
+void report_share(const struct row *row, bool windows, bool interval);
 
 /* The share of all events that was missed, 0..1. From REPORT_BIASED on, shares are not to be trusted. */
 double report_missed_share(const struct profile *profile);

@@ -73,7 +73,7 @@ static void print_line(struct lines *l, const char *file, int line, const struct
 	if (!text && !row)
 		return;
 	if (row)
-		report_share(row, false);
+		report_share(row, false, true);
 	else
 		printf("%34s", "");
 	printf(" %6d%s%s\n", line, text && *text ? "  " : "", text ?: "");

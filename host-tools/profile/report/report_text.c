@@ -109,7 +109,7 @@ static const struct columns *own_columns_of(const struct report *report, uint32_
 #define INTERVAL_COLUMNS 16
 #define SHARE_COLUMNS 18 /* with the samples */
 
-static void put_share(const struct row *row, bool windows, bool interval)
+void report_share(const struct row *row, bool windows, bool interval)
 {
 	printf("%6.2f%%", 100 * row->share);
 	if (interval && row->interval.low == row->interval.high)
@@ -117,11 +117,6 @@ static void put_share(const struct row *row, bool windows, bool interval)
 	else if (interval)
 		printf(" %6.2f -%6.2f%%", 100 * row->interval.low, 100 * row->interval.high);
 	printf(" %10" PRIu64, windows ? row->windows : row->samples);
-}
-
-void report_share(const struct row *row, bool windows)
-{
-	put_share(row, windows, true);
 }
 
 /* A column's text in a row: that of a key, or the source line behind them. */
@@ -231,17 +226,18 @@ static void print_table(const struct report *report, const struct rows *rows,
 
 		samples -= row->samples;
 		rest -= row->share;
-		put_share(row, windows, l.interval);
+		report_share(row, windows, l.interval);
 		if (own)
 			own->print(row);
 		print_row(row, by, &l);
 	}
-	if (nr < rows->nr && windows)
-		printf("%6.2f%% %*s ... %" PRIu64 " more\n", 100 * rest,
-		       l.interval ? 11 + INTERVAL_COLUMNS : 11, "", rows->nr - nr);
-	else if (nr < rows->nr)
-		printf("%6.2f%% %*s%10" PRIu64 "  ... %" PRIu64 " more\n", 100 * rest,
-		       l.interval ? INTERVAL_COLUMNS : 0, "", samples, rows->nr - nr);
+	if (nr == rows->nr)
+		return;
+	printf("%6.2f%%%*s ", 100 * rest, l.interval ? INTERVAL_COLUMNS : 0, "");
+	if (windows)
+		printf("%10s  ... %" PRIu64 " more\n", "", rows->nr - nr);
+	else
+		printf("%10" PRIu64 "  ... %" PRIu64 " more\n", samples, rows->nr - nr);
 }
 
 static void print_tables(const struct report *report, uint32_t event_id)
