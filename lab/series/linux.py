@@ -18,7 +18,7 @@ COVERS = TOP / "kvm/patches"
 MAKEFILE = "arch/x86/kvm/Makefile"
 OBJECTS = r"^kvm-amd-\$\(CONFIG_KVM_AMD_LWP\)(?:.*\\\n)*.*\n"
 WIDTH = 50  # of the objects in a line of the Makefile
-SOMETIMES = {"svm_lwp_compat.h"}  # what only some kernels need
+SOMETIMES = {"svm_lwp_compat.h", "svm/nested.c", "kvm/x86.h"}  # what only some kernels need, or only their hooks change
 # How steps call folders of the kernel.
 FOLDERS = {
     "lwp": "arch/x86/kvm/svm/lwp", "svm": "arch/x86/kvm/svm", "kvm": "arch/x86/kvm", "asm": "arch/x86/include/asm",
