@@ -11,7 +11,7 @@ import stat
 import tarfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import IO
 
@@ -23,7 +23,7 @@ TOP = (HEAD, INPUT, TOOLS, ROOT)
 LIBRARY = LWPRUN.with_name("liblwprun.so")
 MAX_HEAD = 4 << 20  # bytes
 MAX_MEMBERS = 1 << 18
-MAX_BYTES = 640 << 20  # of all files: they are in the guest's memory twice while it unpacks them
+MAX_BYTES = 832 << 20  # of all files: they fill whole pages of the machine's region for them
 SET_ID = stat.S_ISUID | stat.S_ISGID
 MAX_MODE = 0o1777
 OURS = ("dev", "proc", "run", "sys")  # directories of the root with nothing of the host's
@@ -38,45 +38,81 @@ class Head:
     directory: str
 
 
-def _add(tar: tarfile.TarFile, path: Path, name: PurePosixPath) -> int:
-    """A file, directory or link under a name; nothing else. Result: its bytes."""
-    status, info = path.lstat(), tarfile.TarInfo(str(name))
-    info.mode, info.mtime = stat.S_IMODE(status.st_mode) & ~SET_ID, int(status.st_mtime)
+@dataclass(frozen=True)
+class Source:
+    """A member that is made of a file here."""
+
+    info: tarfile.TarInfo
+    path: Path
+
+    def data(self) -> IO[bytes]:
+        """Its content."""
+        return self.path.open("rb") if self.info.isreg() else io.BytesIO()
+
+
+def source(path: Path, name: str) -> Source | None:
+    """A file, directory or link under a name; None: it is something else. Everything is of root's, and a directory has
+    no time: whoever makes a file beside it changes that."""
+    status, info = path.lstat(), tarfile.TarInfo(name)
+    info.mode = stat.S_IMODE(status.st_mode) & ~SET_ID
     if stat.S_ISREG(status.st_mode):
-        with path.open("rb") as file:
-            info.size = status.st_size
-            tar.addfile(info, file)
+        info.size, info.mtime = status.st_size, int(status.st_mtime)
     elif stat.S_ISDIR(status.st_mode):
         info.type = tarfile.DIRTYPE
-        tar.addfile(info)
     elif stat.S_ISLNK(status.st_mode):
         info.type, info.linkname = tarfile.SYMTYPE, os.readlink(path)
-        tar.addfile(info)
-    return info.size
+    else:
+        return None
+    return Source(info, path)
+
+
+def tools() -> Iterator[Source]:
+    """lwprun and its library."""
+    for path, name in ((LWPRUN.parent, TOOLS), (LWPRUN, f"{TOOLS}/lwprun"), (LIBRARY, f"{TOOLS}/{LIBRARY.name}")):
+        found = source(path, name)
+        assert found
+        yield found
+
+
+def given_source(given: Path | None) -> list[Source]:
+    """The standard input, if there is one."""
+    if not given:
+        return []
+    info = tarfile.TarInfo(INPUT)
+    info.size = given.stat().st_size
+    return [Source(info, given)]
+
+
+def sources(paths: Iterable[Path], root: Path, below: str = "") -> Iterator[Source]:
+    """These of the root's files, and the directories that they are in, each after its own; below: a name for the root,
+    which comes first."""
+    wanted = {place for path in paths for place in (path, *path.parents) if place == root or root in place.parents}
+    ours = tuple(root / name for name in OURS)
+    total = 0
+    for path in sorted(wanted):
+        if any(place in path.parents for place in ours) or path == root and not below:
+            continue
+        try:
+            found = source(path, str(PurePosixPath(below, path.relative_to(root))))
+        except OSError as err:
+            raise Died(f"{path}: cannot keep this file of the program: {err.strerror}") from err
+        if found:
+            total += found.info.size
+            yield found
+        if total > MAX_BYTES:
+            raise Died(f"{path}: with it the program's files are more than {MAX_BYTES >> 20} MiB")
 
 
 def write(file: Path, head: Head, given: Path | None, paths: Iterable[Path], root: Path) -> None:
     """Keep our tools, the standard input, these of the root's files, and the directories that they are in."""
-    wanted = {place for path in paths for place in (path, *path.parents) if place == root or root in place.parents}
-    ours = tuple(root / name for name in OURS)
-    total = 0
+    text = json.dumps(asdict(head), indent=1).encode()
+    info = tarfile.TarInfo(HEAD)
+    info.size = len(text)
     with tarfile.open(file, "w", format=tarfile.GNU_FORMAT) as tar:
-        text = json.dumps(asdict(head), indent=1).encode()
-        info = tarfile.TarInfo(HEAD)
-        info.size = len(text)
         tar.addfile(info, io.BytesIO(text))
-        for path, name in ((LWPRUN.parent, TOOLS), (LWPRUN, f"{TOOLS}/lwprun"), (LIBRARY, f"{TOOLS}/{LIBRARY.name}")):
-            _add(tar, path, PurePosixPath(name))
-        if given:
-            _add(tar, given, PurePosixPath(INPUT))
-        for path in sorted(wanted):
-            try:
-                kept = not any(place in path.parents for place in ours)
-                total += _add(tar, path, PurePosixPath(ROOT, path.relative_to(root))) if kept else 0
-            except OSError as err:
-                raise Died(f"{path}: cannot keep this file of the program: {err.strerror}") from err
-            if total > MAX_BYTES:
-                raise Died(f"{path}: with it the program's files are more than {MAX_BYTES >> 20} MiB")
+        for member in (*tools(), *given_source(given), *sources(paths, root, ROOT)):
+            with member.data() as data:
+                tar.addfile(member.info, data)
 
 
 def _refusal(info: tarfile.TarInfo, seen: dict[str, tarfile.TarInfo]) -> str:
@@ -160,19 +196,30 @@ def hash_of(file: Path) -> str:
 
 
 WALK = re.compile(r"v9fs_walk tag=\d+ id=\d+ fid=(\d+) newfid=(\d+) nwnames=(\d+) wnames=\{(.*)\}")
+LIST = re.compile(r"v9fs_readdir tag \d+ id \d+ fid (\d+) ")
 
 
-def walked(log: Path, root: Path) -> set[Path]:
-    """Every file that a guest has asked for over 9p, and that is there, by QEMU's trace events v9fs_walk."""
+@dataclass
+class Walked:
+    """What a guest has asked for over 9p: what is there, what is not, and the directories that it has listed."""
+
+    found: set[Path] = field(default_factory=set)
+    missing: set[Path] = field(default_factory=set)
+    listed: set[Path] = field(default_factory=set)
+
+
+def walked(log: Path, root: Path) -> Walked:
+    """By QEMU's trace events of 9p."""
     places: dict[str, Path] = {}
-    found = set()
+    result = Walked()
     for line in log.read_text(encoding="utf-8", errors="surrogateescape").splitlines() if log.is_file() else ():
         if match := WALK.fullmatch(line):
             fid, new, count, names = match.groups()
             place = places.get(fid, root)
             for name in filter(None, [names] if count == "1" else names.split(", ")):
                 place /= name
-                if os.path.lexists(place):
-                    found.add(place)
+                (result.found if os.path.lexists(place) else result.missing).add(place)
             places[new] = place
-    return found
+        elif match := LIST.match(line):
+            result.listed.add(places.get(match[1], root))
+    return result

@@ -51,7 +51,7 @@ def note(one: count1.Count1, root: Path, run: Path, command: Sequence[str], prog
         say(f"{count1.NAME}: the program runs twice, the first time over 9p, which notes its files ...")
         capsule.write(file, head, given, [], root)
         boot(one, run, command, file=file, root=root, stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL)
-        found = capsule.walked(log, root)
+        found = capsule.walked(log, root).found
         if not found:
             raise Died("the run that notes files has noted none: QEMU has no trace events, or the guest did not start")
     capsule.write(file, head, given, [*found, where], root)

@@ -113,8 +113,11 @@ def test_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     walks = ((1, 2, 2, "usr, bin"), (2, 3, 1, "su"), (1, 4, 1, "bin"), (1, 4, 1, "none"), (1, 5, 2, "proc, 1"),
              (5, 6, 1, "maps"))
     text = "v9fs_walk tag=0 id=110 fid={} newfid={} nwnames={} wnames={{{}}}\n"
-    log.write_text("".join(text.format(*walk) for walk in walks), encoding="ascii")
-    capsule.write(tmp_path / "file", capsule.Head(["su"], {"A": "b"}, "/"), given, capsule.walked(log, root), root)
+    listed = "v9fs_readdir tag 0 id 40 fid 4 offset 0 max_count 9\n"
+    log.write_text("".join(text.format(*walk) for walk in walks) + listed, encoding="ascii")
+    walked = capsule.walked(log, root)
+    assert walked.missing == {root / "none"} and walked.listed == {root / "none"}
+    capsule.write(tmp_path / "file", capsule.Head(["su"], {"A": "b"}, "/"), given, walked.found, root)
     with capsule.opened(tmp_path / "file") as content:
         names = [info.name for info in content.members if not info.name.startswith("tools")]
         assert names == ["input", "root", "root/bin", "root/proc", "root/usr", "root/usr/bin", "root/usr/bin/su"]
