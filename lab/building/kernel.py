@@ -17,6 +17,7 @@ from lab.common.say import Died, Skip
 from lab.common.steps import build_lock, fresh, hash_of, make_dir, need_space, stamp, stamped, step
 
 MODULES = ("virtio_pci", "virtio_console", "9pnet_virtio", "9p", "overlay")
+FROZEN_MODULES = ("virtio_pci", "virtio_console", "overlay", "erofs", "nd_e820", "nd_pmem")  # of count-1
 SYSROOT = GUEST / "sysroot"
 STAMP = bases.of_linux("kernel")
 
@@ -109,11 +110,12 @@ def image_file(sysroot: Path) -> Path:
 
 
 def _make(log: IO[str], guest: Path, init: Path) -> None:
-    tree, sysroot = guest / "initramfs", guest / "sysroot"
-    shutil.rmtree(tree, ignore_errors=True)
-    collect_modules(tree / "modules", sysroot)
-    shutil.copy2(init, tree / "init")
-    pack(tree, guest / "initramfs.cpio", log)
+    sysroot = guest / "sysroot"
+    for name, modules in (("initramfs", MODULES), ("count-1", FROZEN_MODULES)):
+        shutil.rmtree(guest / name, ignore_errors=True)
+        collect_modules(guest / name / "modules", sysroot, modules)
+        shutil.copy2(init, guest / name / "init")
+    pack(guest / "initramfs", guest / "initramfs.cpio", log)
     new, image = guest / "vmlinux.new", image_file(sysroot)
     try:
         new.write_bytes(bzimage.unpack(image.read_bytes()))

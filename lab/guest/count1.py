@@ -45,8 +45,8 @@ FIRMWARE = ("bios-256k.bin", "kvmvapic.bin", "pvh.bin")
 # Frames and files of lab/guest/proto.h.
 FRAME_ARG, FRAME_ENV, FRAME_CWD, FRAME_SEED, FRAME_GO = b"AECDG"
 FRAME_MAX_DATA = 65536
-REQUEST = "request"
-PLACES = {capsule.ROOT: "files", capsule.TOOLS: "tools", capsule.INPUT: "input"}  # in the initramfs
+REQUEST = "request/request"
+PLACES = {capsule.ROOT: "files", capsule.TOOLS: "request/tools", capsule.INPUT: "request/input"}
 
 
 @dataclass
@@ -143,6 +143,7 @@ def initrd(to: Path, asked: bytes, content: capsule.Capsule) -> None:
         for path in sorted(tree.rglob("*")):
             kind = stat.S_IFDIR if path.is_dir() else stat.S_IFREG
             archive.add_bytes(str(path.relative_to(tree)), kind | 0o755, b"" if path.is_dir() else path.read_bytes())
+        archive.add("request", stat.S_IFDIR | 0o755)
         if asked:
             archive.add_bytes(REQUEST, stat.S_IFREG | 0o600, asked)
         for info in content.members:

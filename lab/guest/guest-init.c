@@ -27,7 +27,8 @@
 #define PORT_TRIES 10000
 
 static int port = -1;
-static int source = -1; /* of requests: the port, or a file with one */
+static int source = -1; /* of frames: the port; or a file, then the port for signals */
+static bool frozen; /* the machine runs the same twice */
 static int input = -1; /* the standard input of commands that get none from the host */
 static char data[FRAME_MAX_DATA + 1];
 
@@ -86,39 +87,44 @@ void trouble(const char *format, ...)
 	stop(FRAME_TROUBLE, text, strlen(text));
 }
 
-/* find_port - open our virtio-serial port, which is known by its name; false: not there (yet) */
-static bool find_port(void)
+/* find_port - open a virtio-serial port of ours; -1: not there (yet) */
+static int find_port(const char *wanted)
 {
 	static const char class[] = "/sys/class/virtio-ports";
 	char path[512], name[64];
 	struct dirent *entry;
 	DIR *dir = opendir(class);
+	int found = -1;
 	FILE *f;
 
-	while (dir && port < 0 && (entry = readdir(dir))) {
+	while (dir && found < 0 && (entry = readdir(dir))) {
 		snprintf(path, sizeof(path), "%s/%s/name", class, entry->d_name);
 		f = fopen(path, "r");
 		if (!f)
 			continue;
-		if (fscanf(f, "%63s", name) == 1 && !strcmp(name, PORT_NAME)) {
+		if (fscanf(f, "%63s", name) == 1 && !strcmp(name, wanted)) {
 			snprintf(path, sizeof(path), "/dev/%s", entry->d_name);
-			port = open(path, O_RDWR | O_CLOEXEC);
+			found = open(path, O_RDWR | O_CLOEXEC);
 		}
 		fclose(f);
 	}
 	if (dir)
 		closedir(dir);
-	return port >= 0;
+	return found;
 }
 
 /* open_port - the driver learns of its ports by messages, so ours may appear after init starts */
-static void open_port(void)
+static int open_port(const char *name)
 {
-	for (int tries = 0; !find_port(); tries++) {
+	int fd = find_port(name);
+
+	for (int tries = 0; fd < 0; tries++) {
 		if (tries == PORT_TRIES)
-			trouble("no virtio-serial port named " PORT_NAME);
+			trouble("no virtio-serial port named %s", name);
 		usleep(1000);
+		fd = find_port(name);
 	}
+	return fd;
 }
 
 static void read_all(void *buffer, size_t length)
@@ -131,7 +137,7 @@ static void read_all(void *buffer, size_t length)
 		if (n < 0 && errno == EINTR)
 			n = 0;
 		else if (n <= 0)
-			trouble(source == port ? "the host closed the port" : "half a request");
+			trouble(frozen ? "half a request" : "the host closed the port");
 	}
 }
 
@@ -424,7 +430,7 @@ static int serve(struct command *c, int signals)
 			{ signals, POLLIN, 0 },
 			{ c->out, POLLIN, 0 },
 			{ c->err, POLLIN, 0 },
-			{ source == port ? port : -1, POLLIN, 0 },
+			{ source, POLLIN, 0 },
 			{ c->input_length ? c->in : -1, POLLOUT, 0 },
 		};
 
@@ -492,7 +498,6 @@ static void run(int signals)
 	unsigned char code;
 	int status;
 
-	take_request();
 	if (request.terminal)
 		start_on_terminal(&command);
 	else
@@ -501,37 +506,53 @@ static void run(int signals)
 	end_all();
 	close_all(&command);
 	sync();
-	if (source != port)
+	if (frozen)
 		send_share();
 	code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 	send_frame(FRAME_EXIT, &code, 1);
 }
 
-int main(void)
+/* take_up - the machine has been told what to do; after a snapshot only a signal may follow */
+static void take_up(void)
+{
+	input = open(INPUT, O_RDONLY | O_CLOEXEC);
+	if (input < 0)
+		input = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	take_request();
+	close(source);
+}
+
+int main(int argc, char **argv)
 {
 	sigset_t child;
-	int signals;
+	int signals, control = -1;
 
 	signal(SIGPIPE, SIG_IGN);
 	mount_early();
 	load_modules();
-	open_port();
+	port = open_port(PORT_NAME);
+	prepare_root();
+	if (argc > 1 && !strcmp(argv[1], FROZEN)) {
+		control = open_port(CONTROL_NAME);
+		freeze();
+	}
 	source = open(REQUEST, O_RDONLY | O_CLOEXEC);
-	if (source < 0)
-		source = port;
-	else if ((input = open(INPUT, O_RDONLY | O_CLOEXEC)) < 0)
-		input = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	mount_root(source == port);
-	name_machine();
+	frozen = source >= 0;
+	if (frozen)
+		take_up();
+	source = frozen ? control : port;
+	mount_root(!frozen);
 	send_frame(FRAME_HELLO, NULL, 0);
 
 	sigemptyset(&child);
 	sigaddset(&child, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &child, NULL);
 	signals = signalfd(-1, &child, SFD_CLOEXEC);
-	do
+	do {
+		if (!frozen)
+			take_request();
 		run(signals);
-	while (source == port);
+	} while (!frozen);
 	for (;;)
 		pause();
 }

@@ -12,9 +12,10 @@
 _Noreturn void trouble(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 void mount_early(void);
+void freeze(void);
 void load_modules(void);
 void mount_root(bool share);
-void name_machine(void);
+void prepare_root(void);
 void mount_modules(const char *dir);
 
 #endif

@@ -3,8 +3,10 @@
  * What the host and the guest's init say to each other over one virtio-serial port: frames of a
  * type, a length and that many bytes. Both ends are x86, so integers travel as they lie in memory.
  *
- * A guest that runs the same twice (lab/guest/count1.py) hears nothing of the host: the initramfs has
- * the frames of one request in REQUEST, the command's standard input in INPUT, and files in FILES.
+ * A guest that runs the same twice (lab/guest/count1.py) is told FROZEN as its init's argument. It stops itself
+ * when all is ready, and goes on with two file systems in its persistent memory: FILES is the root, REQUEST_DIR has
+ * the frames of one request and the command's standard input. It hears nothing of the host but a signal, on the port
+ * CONTROL_NAME.
  */
 #ifndef LAB_PROTO_H
 #define LAB_PROTO_H
@@ -13,9 +15,12 @@
 
 #define PORT_NAME "vlwp"
 #define FRAME_MAX_DATA 65536u
-#define REQUEST "/request"
-#define INPUT "/input" /* if it is not there, there is no input */
-#define TOOLS "/tools" /* lwprun and its library, for who has them nowhere else */
+#define CONTROL_NAME "vlwp-control"
+#define FROZEN "count-1"
+#define REQUEST_DIR "/request"
+#define REQUEST REQUEST_DIR "/request"
+#define INPUT REQUEST_DIR "/input" /* if it is not there, there is no input */
+#define TOOLS REQUEST_DIR "/tools" /* lwprun and its library, for who has them nowhere else */
 #define FILES "/files" /* the root directory; if it is not there, the root is the host's */
 
 enum frame_type {

@@ -2,7 +2,7 @@
 /*
  * vmrun [--cwd=DIR] [--modules=DIR] [--log=FILE] [--console=FILE] [--keep-console=FILE] [--stats=FILE]
  *       [--no-boot-limit] [--runs=N] [--pass-signals] QEMU ARG... -- COMMAND ARG...
- * vmrun --share=DIR [...] QEMU ARG...
+ * vmrun --share=DIR --restore=FILE [--pass-signals] [...] QEMU ARG...
  *
  * Start a guest whose init speaks proto.h, run one command in it, pass standard input, output and
  * error through, and end with the command's exit status. With a terminal on both sides the command
@@ -19,9 +19,10 @@
  *
  * --pass-signals: the first SIGINT or SIGTERM goes to the command, and no run follows; the second ends us.
  *
- * --share=DIR: the guest has its request and its input already, and is told nothing. Files of its share are
- * written to DIR when its command has ended. QEMU waits until we have taken what it writes, in which no time
- * passes for the guest.
+ * --share=DIR: the guest has its request and its input already, and is told nothing but signals. Files of its
+ * share are written to DIR when its command has ended. QEMU waits until we have taken what it writes, in which
+ * no time passes for the guest. Its state is that of --restore, but for memory that QEMU shares with others.
+ * --gdb=DEVICE: it waits for a debugger before its first instruction.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -52,7 +53,7 @@
 #define SAME_SIGNAL_MS 500
 
 static const char *cwd, *modules, *log_path, *console_path, *kept_path, *stats_path;
-static const char *share_path;
+static const char *share_path, *restore_path, *gdb_device;
 static int no_boot_limit, pass_signals;
 static int runs, run = 1; /* runs 0: --runs was not given */
 static int first_status;
@@ -62,6 +63,8 @@ static pid_t parent;
 static int64_t passed_ms; /* when a signal was passed on; 0: none */
 static bool up, input_open = true, input_taken = true;
 static int link_fd = -1, qmp_fd = -1;
+static int control_fd = -1; /* what the guest hears */
+static struct qmp monitor;
 static pid_t qemu;
 static bool raw;
 static struct termios cooked;
@@ -136,8 +139,9 @@ static int make_pipe(int *ours)
 /* start_qemu - QEMU on the far end of a socket pair; its own process group keeps Ctrl-C from it */
 static void start_qemu(char **args, int count, const sigset_t *old)
 {
-	char *argv[MAX_QEMU_ARGS + 12], chardev[64], monitor[64];
+	char *argv[MAX_QEMU_ARGS + 18], chardev[64], control[64], words[64];
 	int i, fd, port = share_path ? make_pipe(&link_fd) : make_pair(&link_fd), qmp = -1;
+	int hears = share_path ? make_pair(&control_fd) : -1;
 	pid_t us = getpid();
 
 	if (count > MAX_QEMU_ARGS)
@@ -151,11 +155,11 @@ static void start_qemu(char **args, int count, const sigset_t *old)
 		 port);
 	argv[i++] = (char *)"-chardev";
 	argv[i++] = chardev;
-	if (stats_path) {
+	if (stats_path || restore_path) {
 		qmp = make_pair(&qmp_fd);
-		snprintf(monitor, sizeof(monitor), "socket,id=monitor,fd=%d", qmp);
+		snprintf(words, sizeof(words), "socket,id=monitor,fd=%d", qmp);
 		argv[i++] = (char *)"-chardev";
-		argv[i++] = monitor;
+		argv[i++] = words;
 		argv[i++] = (char *)"-mon";
 		argv[i++] = (char *)"chardev=monitor,mode=control";
 	}
@@ -163,6 +167,13 @@ static void start_qemu(char **args, int count, const sigset_t *old)
 	argv[i++] = (char *)(share_path ? "virtio-serial-pci,ioeventfd=off" : "virtio-serial-pci");
 	argv[i++] = (char *)"-device";
 	argv[i++] = (char *)"virtserialport,chardev=vlwp,name=" PORT_NAME;
+	if (share_path) {
+		snprintf(control, sizeof(control), "socket,id=control,fd=%d", hears);
+		argv[i++] = (char *)"-chardev";
+		argv[i++] = control;
+		argv[i++] = (char *)"-device";
+		argv[i++] = (char *)"virtserialport,chardev=control,name=" CONTROL_NAME;
+	}
 	argv[i] = NULL;
 
 	qemu = fork();
@@ -177,6 +188,8 @@ static void start_qemu(char **args, int count, const sigset_t *old)
 		fcntl(port, F_SETFD, 0);
 		if (qmp >= 0)
 			fcntl(qmp, F_SETFD, 0);
+		if (hears >= 0)
+			fcntl(hears, F_SETFD, 0);
 		fd = open("/dev/null", O_RDONLY);
 		dup2(fd, STDIN_FILENO);
 		if (log_path) {
@@ -191,12 +204,15 @@ static void start_qemu(char **args, int count, const sigset_t *old)
 	close(port);
 	if (qmp >= 0)
 		close(qmp);
+	if (hears >= 0)
+		close(hears);
+	else
+		control_fd = link_fd;
 }
 
 /* write_stats - what the CPUs counted, while they are still there */
 static void write_stats(int status)
 {
-	static struct qmp q;
 	char path[PATH_MAX];
 	FILE *to;
 
@@ -206,8 +222,8 @@ static void write_stats(int status)
 	to = fopen(path, "w");
 	if (!to)
 		fail(path, strerror(errno));
-	if ((!q.stream && qmp_open(&q, qmp_fd)) || qmp_lwp_stats(&q, to))
-		fail("no statistics", q.error);
+	if ((!monitor.stream && qmp_open(&monitor, qmp_fd)) || qmp_lwp_stats(&monitor, to))
+		fail("no statistics", monitor.error);
 	if (runs)
 		fprintf(to, "run status %d\n", status);
 	if (fclose(to))
@@ -284,7 +300,7 @@ static void queue_request(void)
 
 static void send_queue(void)
 {
-	ssize_t n = send(link_fd, queue.bytes, queue.length, MSG_DONTWAIT | MSG_NOSIGNAL);
+	ssize_t n = send(control_fd, queue.bytes, queue.length, MSG_DONTWAIT | MSG_NOSIGNAL);
 
 	if (n > 0) {
 		queue.length -= (size_t)n;
@@ -397,6 +413,48 @@ static void receive(void *buffer, size_t length)
 			fail_guest("the guest stopped before its command ended");
 		}
 	}
+}
+
+/* ask - a command to QEMU's monitor, with its argument as JSON; an error ends us */
+static json_object *ask(const char *name, const char *format, const char *argument)
+{
+	char text[PATH_MAX + 128];
+	json_object *answer, *arguments;
+
+	snprintf(text, sizeof(text), format, argument);
+	arguments = json_tokener_parse(text);
+	answer = arguments ? qmp_call(&monitor, name, arguments) : NULL;
+	if (!answer)
+		fail_guest(monitor.error);
+	return answer;
+}
+
+static bool restored(void)
+{
+	json_object *answer = ask("query-status", "{}", ""), *status;
+	bool done = json_object_object_get_ex(answer, "status", &status) &&
+		    strcmp(json_object_get_string(status), "inmigrate");
+
+	json_object_put(answer);
+	return done;
+}
+
+/* restore - the guest is what was saved when it had stopped itself; it goes on */
+static void restore(void)
+{
+	if (qmp_open(&monitor, qmp_fd))
+		fail_guest(monitor.error);
+	json_object_put(ask("migrate-set-capabilities",
+			    "{\"capabilities\": [{\"capability\": \"%s\", \"state\": true}]}",
+			    "x-ignore-shared"));
+	json_object_put(ask("migrate-incoming", "{\"uri\": \"file:%s\"}", restore_path));
+	while (!restored())
+		usleep(1000);
+	if (gdb_device)
+		json_object_put(ask("human-monitor-command", "{\"command-line\": \"gdbserver %s\"}",
+				    gdb_device));
+	else
+		json_object_put(ask("cont", "{}", ""));
 }
 
 static void end_run(int status)
@@ -531,16 +589,17 @@ static _Noreturn void converse(int signals)
 {
 	for (;;) {
 		struct pollfd fds[] = {
-			{ link_fd, POLLIN | (queue.length ? POLLOUT : 0), 0 },
+			{ link_fd, POLLIN, 0 },
 			{ signals, POLLIN, 0 },
 			{ wants_input() ? STDIN_FILENO : -1, POLLIN, 0 },
+			{ queue.length ? control_fd : -1, POLLOUT, 0 },
 		};
 
 		if (poll(fds, sizeof(fds) / sizeof(fds[0]), -1) < 0)
 			continue;
 		if (fds[1].revents)
 			take_signal(signals);
-		if (fds[0].revents & POLLOUT)
+		if (fds[3].revents & POLLOUT)
 			send_queue();
 		if (fds[0].revents & (POLLIN | POLLHUP))
 			take_frame();
@@ -554,7 +613,7 @@ static _Noreturn void usage(void)
 	fprintf(stderr,
 		"usage: vmrun [--cwd=DIR] [--modules=DIR] [--log=FILE] [--console=FILE] "
 		"[--keep-console=FILE] [--stats=FILE] [--no-boot-limit] [--runs=N] [--pass-signals] "
-		"[--share=DIR] QEMU ARG... [-- COMMAND ARG...]\n");
+		"[--share=DIR --restore=FILE [--gdb=DEVICE]] QEMU ARG... [-- COMMAND ARG...]\n");
 	exit(2);
 }
 
@@ -571,11 +630,14 @@ static void parse_options(int argc, char **argv)
 		{ "runs", required_argument, NULL, 'r' },
 		{ "pass-signals", no_argument, &pass_signals, true },
 		{ "share", required_argument, NULL, 'd' },
+		{ "restore", required_argument, NULL, 'f' },
+		{ "gdb", required_argument, NULL, 'g' },
 		{ 0 },
 	};
 	static const char **const texts[] = {
-		['c'] = &cwd,	    ['m'] = &modules,	 ['l'] = &log_path,   ['s'] = &console_path,
-		['k'] = &kept_path, ['t'] = &stats_path, ['d'] = &share_path,
+		['c'] = &cwd,	       ['m'] = &modules,      ['l'] = &log_path,
+		['s'] = &console_path, ['k'] = &kept_path,    ['t'] = &stats_path,
+		['d'] = &share_path,   ['f'] = &restore_path, ['g'] = &gdb_device,
 	};
 	int option;
 
@@ -619,7 +681,9 @@ int main(int argc, char **argv)
 	if (!no_boot_limit)
 		alarm(BOOT_SECONDS);
 	command = argv + split + 1;
-	if (!share_path)
+	if (restore_path)
+		restore();
+	else if (!share_path)
 		queue_request();
 	converse(signals);
 }

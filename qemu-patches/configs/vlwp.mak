@@ -21,3 +21,5 @@ CONFIG_VIRTIO_NET=y
 # Guests of libvirt that have a disk, and the ports that libvirt plugs devices of a q35 machine into.
 CONFIG_VIRTIO_BLK=y
 CONFIG_PCIE_PORT=y
+# pvpanic: how the guest of count-1 stops itself.
+CONFIG_PVPANIC_ISA=y
