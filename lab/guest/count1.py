@@ -7,13 +7,11 @@ of executed instructions, and what it writes waits until somebody takes it."""
 
 import argparse
 import hashlib
-import io
 import os
 import re
-import shutil
 import stat
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
@@ -24,14 +22,15 @@ from lab.guest.vm import host_files
 
 NAME = "count-1"
 MACHINE = "pc-q35-10.0"
-MEMORY = 2048  # MiB
+MEMORY = 2048  # MiB: up to 2 GiB. From 4 GiB on lie two regions that Linux takes for persistent memory, with
+FILES, REQUEST = 896, 384  # the program's files, and what the guest is asked for: MiB, in units of 128
 ICOUNT = "shift=2,sleep=off"  # an instruction takes 4 ns
 DATE = "2026-01-01T00:00:00"
 FEATURES = (
     "3dnowprefetch abm adx aes apic arat avx avx2 bmi1 bmi2 clflush clflushopt cmov cr8legacy cx16 cx8 de f16c fma "
     "fpu fxsr hypervisor lahf-lm lm mca mce mmx mmxext movbe msr mtrr nx pae pat pclmulqdq pdpe1gb pge pni popcnt pse "
     "pse36 rdtscp sep sha-ni smap smep sse sse2 sse4.1 sse4.2 sse4a ssse3 syscall tsc xgetbv1 xsave xsaveopt pmu "
-    "perfctr-core perfmon-v2 amd-lbr-v2 amd-lbr-pmc-freeze lwp lwp-dme"
+    "perfctr-core perfmon-v2 amd-lbr-v2 amd-lbr-pmc-freeze ibs ibs-cache lwp lwp-dme"
 ).split()
 CPU = ",".join([
     "base,vendor=AuthenticAMD,family=23,model=1,stepping=2,model-id=count-1,phys-bits=40,level=13,xlevel=0x80000022",
@@ -41,12 +40,27 @@ KERNEL_ARGS = (
     "console=ttyS0 loglevel=4 panic=-1 no_timer_check tsc=reliable nowatchdog mitigations=off cryptomgr.notests "
     "initcall_blacklist=jent_mod_init,load_system_certificate_list tsc_early_khz=1000000"
 )
+FROZEN_ARGS = (
+    f"{KERNEL_ARGS} numa=off memmap={FILES}M!4096M memmap={REQUEST}M!{4096 + FILES}M -- {NAME}"
+)
+TREE = "count-1"  # beside the kernel: what its initramfs has
+ENVIRONMENT = {
+    "HOME": "/root", "LANG": "C.UTF-8", "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+}
 FIRMWARE = ("bios-256k.bin", "kvmvapic.bin", "pvh.bin")
 # Frames and files of lab/guest/proto.h.
 FRAME_ARG, FRAME_ENV, FRAME_CWD, FRAME_SEED, FRAME_GO = b"AECDG"
 FRAME_MAX_DATA = 65536
-REQUEST = "request/request"
-PLACES = {capsule.ROOT: "files", capsule.TOOLS: "request/tools", capsule.INPUT: "request/input"}
+
+
+@dataclass(frozen=True)
+class Program:
+    """What the machine is given."""
+
+    head: capsule.Head
+    given: Path | None  # the standard input
+    image: Path  # of its files
+    hash: str  # of the image
 
 
 @dataclass
@@ -55,13 +69,17 @@ class Count1:
 
     seed: int = 1
     whole: bool = False  # all of the root is in RAM, not what a first run has used
-    file: Path | None = None  # the capsule, once there is one
+    file: Path | None = None  # the capsule, if there is one
+    program: Program | None = None  # what it runs, once that is known
+    variables: dict[str, str] = field(default_factory=dict)  # that the program gets besides
+    memory: Path | None = None  # a file for its memory, which others look at
+    debugger: str = ""  # a device for one, for which it waits
+    name: str = ""  # with all that a number depends on, once it has run
     translator: str = ""  # more properties of TCG, which change nothing
     watched: tuple[str, ...] = ()  # more of QEMU's words, by which it is looked at
 
     def __str__(self) -> str:
-        files = capsule.hash_of(self.file) if self.file else "none yet"
-        return f"{NAME}-local {software()}, seed {self.seed}, files {files}"
+        return self.name
 
 
 def option(text: str) -> Count1:
@@ -72,28 +90,33 @@ def option(text: str) -> Count1:
     return Count1(int(match[1] or 1), whole=bool(match[2]))
 
 
-def software() -> str:
-    """The hash of the kernel, its modules, our init, and the firmware, which are of this machine's Debian."""
-    tree = places.GUEST / "initramfs"
-    files = [places.GUEST / "vmlinux", *sorted(path for path in tree.rglob("*") if path.is_file())]
-    digest = hashlib.sha256()
-    for path in [*files, *(places.FIRMWARE / name for name in FIRMWARE)]:
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:12]
-
-
-def arguments(run: Path, machine: Count1, root: Path | None = None) -> list[str]:
-    """QEMU's; root: of the run that notes which of its files are asked for over 9p, by the host's clock."""
-    words = [
-        *("-L", str(places.FIRMWARE), "-machine", MACHINE, "-cpu", CPU),
-        *("-accel", f"tcg,thread=single{machine.translator}"),
-        *("-smp", "1", "-m", str(MEMORY), "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"),
-        *("-serial", f"file:{run}/console", "-kernel", str(places.GUEST / "vmlinux"), "-initrd", f"{run}/initrd"),
-        *("-append", KERNEL_ARGS, "-seed", str(machine.seed), "-rtc", f"base={DATE},clock=vm"),
+def _machine(run: Path, translator: str) -> list[str]:
+    return [
+        *("-L", str(places.FIRMWARE), "-machine", MACHINE, "-cpu", CPU, "-accel", f"tcg,thread=single{translator}"),
+        *("-smp", "1", "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"),
+        *("-serial", f"file:{run}/console", "-seed", "1", "-rtc", f"base={DATE},clock=vm"),
     ]
-    if not root:
-        return [*words, "-icount", ICOUNT, *machine.watched]
-    return [*words, *host_files(root), "-trace", "v9fs_walk", "-D", f"{run}/walks"]
+
+
+def booted(run: Path, root: Path) -> list[str]:
+    """QEMU's arguments for a guest with this processor that boots, and sees a directory over 9p, by the host's clock.
+    It notes which files it is asked for."""
+    kernel = ["-kernel", str(places.GUEST / "vmlinux"), "-initrd", f"{run}/initrd", "-append", KERNEL_ARGS]
+    noted = ["-trace", "v9fs_walk", "-trace", "v9fs_readdir", "-D", f"{run}/walks"]
+    return [*_machine(run, ""), "-m", str(MEMORY), *kernel, *host_files(root), *noted]
+
+
+def frozen(run: Path, memory: str, files: Path, request: Path, machine: "Count1") -> list[str]:
+    """QEMU's arguments for the machine itself; memory: more properties of the file that is its memory."""
+    words = _machine(run, machine.translator)
+    parts = (
+        ("ram", MEMORY, memory), ("files", FILES, f"{files},share=on,readonly=on"),
+        ("request", REQUEST, f"{request},share=on,readonly=on"),
+    )
+    for name, size, where in parts:
+        words += ["-object", f"memory-backend-file,id={name},size={size}M,mem-path={where}"]
+        words += ["-numa", f"node,memdev={name}"]
+    return [*words, "-m", f"{MEMORY + FILES + REQUEST}M", "-icount", ICOUNT, "-device", "pvpanic", *machine.watched]
 
 
 def _frame(kind: int, data: bytes = b"") -> bytes:
@@ -117,42 +140,22 @@ class Initramfs:
     def __init__(self, out: IO[bytes]):
         self.out, self.number = out, 0
 
-    def add(self, name: str, mode: int, size: int = 0, data: IO[bytes] = io.BytesIO(), mtime: int = 0) -> None:
+    def add(self, name: str, mode: int, data: bytes) -> None:
         """One file, of root's."""
         self.number += 1
         path = os.fsencode(name) + b"\0"
-        numbers = (self.number, mode, 0, 0, 1, mtime, size, 0, 0, 0, 0, len(path), 0)
-        self.out.write(b"070701" + b"".join(b"%08X" % number for number in numbers) + path)
-        self._pad()
-        shutil.copyfileobj(data, self.out)
-        self._pad()
-
-    def add_bytes(self, name: str, mode: int, data: bytes) -> None:
-        """One file whose content is here."""
-        self.add(name, mode, len(data), io.BytesIO(data))
-
-    def _pad(self) -> None:
-        self.out.write(bytes(-self.out.tell() % 4))
+        numbers = (self.number, mode, 0, 0, 1, 0, len(data), 0, 0, 0, 0, len(path), 0)
+        for part in (b"070701" + b"".join(b"%08X" % number for number in numbers) + path, data):
+            self.out.write(part)
+            self.out.write(bytes(-self.out.tell() % 4))
 
 
-def initrd(to: Path, asked: bytes, content: capsule.Capsule) -> None:
-    """Our init, its modules, what a capsule has, and one request, if there is one."""
-    tree = places.GUEST / "initramfs"
+def initrd(to: Path, *trees: Path) -> None:
+    """An initramfs of what folders have."""
     with to.open("wb") as out:
         archive = Initramfs(out)
-        for path in sorted(tree.rglob("*")):
-            kind = stat.S_IFDIR if path.is_dir() else stat.S_IFREG
-            archive.add_bytes(str(path.relative_to(tree)), kind | 0o755, b"" if path.is_dir() else path.read_bytes())
-        archive.add("request", stat.S_IFDIR | 0o755)
-        if asked:
-            archive.add_bytes(REQUEST, stat.S_IFREG | 0o600, asked)
-        for info in content.members:
-            top, slash, rest = info.name.partition("/")
-            name, mtime = PLACES[top] + slash + rest, int(info.mtime)
-            if info.isdir():
-                archive.add(name, stat.S_IFDIR | info.mode, mtime=mtime)
-            elif info.issym():
-                archive.add_bytes(name, stat.S_IFLNK | 0o777, os.fsencode(info.linkname))
-            else:
-                archive.add(name, stat.S_IFREG | info.mode, info.size, content.data(info), mtime)
-        archive.add_bytes("TRAILER!!!", 0, b"")
+        for tree in trees:
+            for path in sorted(tree.rglob("*")):
+                kind = stat.S_IFDIR if path.is_dir() else stat.S_IFREG
+                archive.add(str(path.relative_to(tree)), kind | 0o755, b"" if path.is_dir() else path.read_bytes())
+        archive.add("TRAILER!!!", 0, b"")

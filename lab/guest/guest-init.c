@@ -512,35 +512,35 @@ static void run(int signals)
 	send_frame(FRAME_EXIT, &code, 1);
 }
 
-/* take_up - the machine has been told what to do; after a snapshot only a signal may follow */
+/* take_up - the machine has been told what to do; only a signal may follow */
 static void take_up(void)
 {
+	int control = open_port(CONTROL_NAME);
+
+	freeze();
+	source = open(REQUEST, O_RDONLY | O_CLOEXEC);
 	input = open(INPUT, O_RDONLY | O_CLOEXEC);
 	if (input < 0)
 		input = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	take_request();
 	close(source);
+	source = control;
 }
 
 int main(int argc, char **argv)
 {
 	sigset_t child;
-	int signals, control = -1;
+	int signals;
 
+	frozen = argc > 1 && !strcmp(argv[1], FROZEN);
 	signal(SIGPIPE, SIG_IGN);
 	mount_early();
 	load_modules();
 	port = open_port(PORT_NAME);
+	source = port;
 	prepare_root();
-	if (argc > 1 && !strcmp(argv[1], FROZEN)) {
-		control = open_port(CONTROL_NAME);
-		freeze();
-	}
-	source = open(REQUEST, O_RDONLY | O_CLOEXEC);
-	frozen = source >= 0;
 	if (frozen)
 		take_up();
-	source = frozen ? control : port;
 	mount_root(!frozen);
 	send_frame(FRAME_HELLO, NULL, 0);
 

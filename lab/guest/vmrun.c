@@ -683,7 +683,7 @@ int main(int argc, char **argv)
 	command = argv + split + 1;
 	if (restore_path)
 		restore();
-	else if (!share_path)
+	else
 		queue_request();
 	converse(signals);
 }

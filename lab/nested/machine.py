@@ -241,8 +241,11 @@ def boot(machine: Machine, run: Path, command: Sequence[str], **stdio: Any) -> i
     """Run one command in a guest. Result: its exit status. Its input and output are ours, or stdio's
     (as subprocess.Popen takes them)."""
     if machine.frozen:
-        machine.frozen.file = machine.frozen.file or frozen.note(machine.frozen, machine.root, run, command, command)
-        return frozen.boot(machine.frozen, run, command, *_wanted(machine), **stdio)
+        one = machine.frozen
+        if not one.file:
+            one.program = one.program or frozen.program(one, machine.root, run, command, command)
+        status, machine.passed = frozen.boot(one, run, command, *_wanted(machine), passes=machine.passes, **stdio)
+        return status
     if machine.root != HOST_ROOT:
         machine.initrd = frozen.with_tools(run)
     if machine.in_lab:

@@ -37,5 +37,5 @@ def main(args: argparse.Namespace) -> int:
     machine.prepare(guest)
     with run_directory() as run:
         counted = count.command(guest, "count", "", [], args.program)
-        copy(frozen.note(guest.frozen, guest.root, run, counted, args.program), args.output)
+        copy(frozen.keep(guest.frozen, guest.root, run, counted, args.program), args.output)
     return 0

@@ -34,7 +34,7 @@ def moved(one: Count1, place: Path, command: Sequence[str], moments: Sequence[fl
     share = place / "share"
     share.mkdir(parents=True)
     with mock.patch.dict(os.environ, {"VLWP_QEMU": str(door(place, moments))}), (share / "output").open("wb") as out:
-        status = frozen.boot(one, place, command, stdout=out, stderr=out)
+        status, _ = frozen.boot(one, place, command, stdout=out, stderr=out)
     moves = place / MOVES
     found = {path.name: path.read_bytes() for path in share.iterdir()}
     return {**found, "status": str(status).encode()}, len(moves.read_text().split()) if moves.exists() else 0

@@ -2,9 +2,7 @@
 """Is a run on count-1 the same as another? What a program under lwprun and perf leaves: LWP's records, samples of a
 counter's interrupts with the last branches, counts, output; and the guest's memory at some points."""
 
-import errno
 import hashlib
-import os
 import socket
 import zlib
 from collections.abc import Sequence
@@ -17,7 +15,7 @@ from typing import Any
 from lab.common import proc
 from lab.common.places import HOST, TOP
 from lab.common.qmp import PATIENCE, Stub
-from lab.guest import count1, frozen
+from lab.guest import count1, frozen, snapshot
 from lab.guest.vm import HOST_ROOT
 from lab.nested.machine import TOOLS_LWPRUN
 
@@ -27,8 +25,7 @@ APART = 8  # ticks between two of the same second
 LWP = (TOOLS_LWPRUN, "--quiet", "-o", "/run/vlwp/lwp.data", "--")
 PERF = ("perf", "record", "-q", "-b", "-e", "instructions:u", "-c", "100003", "-o", "/run/vlwp/perf.data", "--")
 BEGIN = "run_command"  # of the guest's init
-BLOCK = 1 << 20
-EMPTY = zlib.crc32(bytes(BLOCK))
+EMPTY = zlib.crc32(bytes(snapshot.BLOCK))
 ENDBR = 4  # bytes of the first instruction there
 SECOND, TICK = "second_overflow", "asm_sysvec_apic_timer_interrupt"  # of Linux
 TICK_GATE = 0xFFFFFE0000000000 + 0xEC * 16  # Linux' table of interrupts, its vector of the local timer
@@ -38,7 +35,7 @@ def frozen_of(place: Path, wrapper: Sequence[str], words: Sequence[str]) -> coun
     """The machine with the files of this program."""
     place.mkdir()
     one = count1.Count1()
-    one.file = frozen.note(one, HOST_ROOT, place, [*wrapper, *words], words)
+    one.program = frozen.program(one, HOST_ROOT, place, [*wrapper, *words], words)
     return one
 
 
@@ -49,7 +46,8 @@ def seen(one: count1.Count1, place: Path, wrapper: Sequence[str], words: Sequenc
         folder.mkdir(exist_ok=True)
         folder.chmod(0o777)
     with (share / "output").open("wb") as out:
-        status = frozen.boot(one, place, [*wrapper, *words], f"--stats={share}/stats", stdout=out, stderr=out, **stdio)
+        options = [f"--stats={share}/stats", *([f"--gdb={one.debugger}"] if one.debugger else [])]
+        status, _ = frozen.boot(one, place, [*wrapper, *words], *options, stdout=out, stderr=out, **stdio)
     stats = share / "stats"
     stats.write_text("".join(line for line in stats.open() if AFTERWARDS not in line))
     found = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(share.iterdir())}
@@ -91,20 +89,12 @@ def _comes_to(stub: Stub, address: int) -> bool:
 
 def _hash_of_memory(file: Path) -> str:
     """Of checksums of what was touched; the rest is zero."""
-    digest, at = hashlib.sha1(), 0
-    with file.open("rb") as memory:
-        while True:
-            try:
-                at = memory.seek(at, os.SEEK_DATA) & -BLOCK
-            except OSError as err:
-                if err.errno != errno.ENXIO:  # which says that no data follows
-                    raise
-                return digest.hexdigest()
-            memory.seek(at)
-            checksum = zlib.crc32(memory.read(BLOCK))
-            if checksum != EMPTY:
-                digest.update(at.to_bytes(8, "little") + checksum.to_bytes(4, "little"))
-            at += BLOCK
+    digest = hashlib.sha1()
+    for at, block in snapshot.data_of(file):
+        checksum = zlib.crc32(block)
+        if checksum != EMPTY:
+            digest.update(at.to_bytes(8, "little") + checksum.to_bytes(4, "little"))
+    return digest.hexdigest()
 
 
 def watched(
@@ -119,8 +109,7 @@ def watched(
     door.chmod(0o777)
     listening.listen()
     listening.settimeout(PATIENCE)
-    backend = f"memory-backend-file,id=ram,size={count1.MEMORY}M,mem-path={memory},share=on"
-    looked = replace(one, watched=("-object", backend, "-machine", "memory-backend=ram", "-gdb", f"unix:{door}", "-S"))
+    looked = replace(one, memory=memory, debugger=f"unix:{door}")
     found: dict[str, str] = {}
     points: dict[str, str] = {}
     thread = Thread(target=lambda: found.update(seen(looked, place, wrapper, words, **stdio)))
