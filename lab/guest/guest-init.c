@@ -16,10 +16,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/personality.h>
 #include <sys/reboot.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "guest-count.h"
 #include "guest-setup.h"
 #include "proto.h"
 
@@ -37,7 +39,7 @@ static struct {
 	char *envp[MAX_STRINGS + 1];
 	size_t argc, envc;
 	char *cwd;
-	bool terminal;
+	bool terminal, counted;
 	struct winsize size;
 } request;
 
@@ -221,6 +223,10 @@ static void take_request(void)
 		case FRAME_SEED:
 			seed(&frame);
 			break;
+		case FRAME_COUNT:
+			request.counted = true;
+			count_choose(data);
+			break;
 		case FRAME_SIZE:
 			request.terminal = true;
 			take_size(&frame);
@@ -244,6 +250,8 @@ static _Noreturn void run_command(void)
 		fprintf(stderr, "vlwp: the guest cannot enter %s: %s\n", request.cwd,
 			strerror(errno));
 	environ = request.envp;
+	if (request.counted)
+		personality(ADDR_NO_RANDOMIZE);
 	execvp(request.argv[0], request.argv);
 	error = errno;
 	fprintf(stderr, "vlwp: the guest cannot run %s: %s\n", request.argv[0], strerror(error));
@@ -275,18 +283,25 @@ static void start_on_terminal(struct command *c)
 
 static void start_on_pipes(struct command *c)
 {
-	int in[2], out[2], err[2];
+	int in[2], out[2], err[2], go[2];
+	char byte = 0;
 
 	if (pipe2(in, O_CLOEXEC) || pipe2(out, O_CLOEXEC) || pipe2(err, O_CLOEXEC) ||
-	    (c->pid = fork()) < 0)
+	    pipe2(go, O_CLOEXEC) || (c->pid = fork()) < 0)
 		trouble("cannot start a command: %s", strerror(errno));
 	if (!c->pid) {
 		setsid();
 		dup2(input >= 0 ? input : in[0], STDIN_FILENO);
 		dup2(out[1], STDOUT_FILENO);
 		dup2(err[1], STDERR_FILENO);
-		run_command();
+		if (read(go[0], &byte, 1) == 1)
+			run_command();
+		_exit(1);
 	}
+	count_start(c->pid);
+	write_all(go[1], &byte, 1);
+	close(go[0]);
+	close(go[1]);
 	close(in[0]);
 	close(out[1]);
 	close(err[1]);
@@ -432,6 +447,7 @@ static int serve(struct command *c, int signals)
 			{ c->err, POLLIN, 0 },
 			{ source, POLLIN, 0 },
 			{ c->input_length ? c->in : -1, POLLOUT, 0 },
+			{ count_fd(), POLLIN, 0 },
 		};
 
 		if (poll(fds, sizeof(fds) / sizeof(fds[0]), -1) < 0)
@@ -444,6 +460,8 @@ static int serve(struct command *c, int signals)
 			give_input(c);
 		if (fds[3].revents)
 			take_frame(c);
+		if (fds[5].revents)
+			count_take();
 		if (fds[0].revents && read(signals, &info, sizeof(info)) == sizeof(info) &&
 		    reap(c, &status))
 			break;
@@ -453,12 +471,17 @@ static int serve(struct command *c, int signals)
 	return status;
 }
 
-/* end_all - whatever the command has left behind ends with it */
-static void end_all(void)
+/* end_all - whatever the command has left behind ends with it; result: how many processes that were */
+static unsigned int end_all(void)
 {
+	unsigned int left = 0;
+	pid_t pid;
+	int status;
+
 	kill(-1, SIGKILL);
-	while (waitpid(-1, NULL, 0) > 0 || errno == EINTR)
-		;
+	while ((pid = waitpid(-1, &status, 0)) > 0 || errno == EINTR)
+		left += pid > 0 && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+	return left;
 }
 
 static void close_all(struct command *c)
@@ -503,7 +526,7 @@ static void run(int signals)
 	else
 		start_on_pipes(&command);
 	status = serve(&command, signals);
-	end_all();
+	count_end(end_all());
 	close_all(&command);
 	sync();
 	if (frozen)
@@ -517,6 +540,7 @@ static void take_up(void)
 {
 	int control = open_port(CONTROL_NAME);
 
+	count_prepare();
 	freeze();
 	source = open(REQUEST, O_RDONLY | O_CLOEXEC);
 	input = open(INPUT, O_RDONLY | O_CLOEXEC);

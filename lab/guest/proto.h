@@ -39,6 +39,7 @@ enum frame_type {
 	FRAME_CWD = 'C', /* working directory */
 	FRAME_MODULES = 'M', /* where the guest kernel's modules lie on the host */
 	FRAME_SEED = 'D', /* for the guest kernel's random numbers; those before it do not count */
+	FRAME_COUNT = 'N', /* events to count, with commas; for the file counts of the share */
 	FRAME_SIZE = 'W', /* struct term_size; before FRAME_GO it asks for a terminal */
 	FRAME_GO = 'G', /* start the command; after its FRAME_EXIT another one may follow */
 	FRAME_STDIN = 'I', /* no data: end of file */
