@@ -49,7 +49,7 @@ ENVIRONMENT = {
 }
 FIRMWARE = ("bios-256k.bin", "kvmvapic.bin", "pvh.bin")
 # Frames and files of lab/guest/proto.h.
-FRAME_ARG, FRAME_ENV, FRAME_CWD, FRAME_SEED, FRAME_GO = b"AECDG"
+FRAME_ARG, FRAME_ENV, FRAME_CWD, FRAME_SEED, FRAME_COUNT, FRAME_GO = b"AECDNG"
 FRAME_MAX_DATA = 65536
 
 
@@ -123,13 +123,16 @@ def _frame(kind: int, data: bytes = b"") -> bytes:
     return kind.to_bytes(4, "little") + len(data).to_bytes(4, "little") + data
 
 
-def request(seed: int, command: Sequence[str], environment: Mapping[str, str], directory: str) -> bytes:
+def request(
+    seed: int, command: Sequence[str], environment: Mapping[str, str], directory: str, events: Sequence[str]
+) -> bytes:
     """What the guest's init is asked for, as frames of lab/guest/proto.h."""
     variables = [os.fsencode(f"{name}={value}") for name, value in environment.items()]
     return b"".join([
         *(_frame(FRAME_ARG, os.fsencode(word)) for word in command),
         *(_frame(FRAME_ENV, text) for text in variables if len(text) <= FRAME_MAX_DATA),
         _frame(FRAME_CWD, os.fsencode(directory)),
+        *([_frame(FRAME_COUNT, ",".join(events).encode())] if events else []),
         _frame(FRAME_SEED, hashlib.sha512(f"{NAME} {seed}".encode()).digest()), _frame(FRAME_GO),
     ])
 

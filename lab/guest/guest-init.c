@@ -29,7 +29,8 @@
 #define PORT_TRIES 10000
 
 static int port = -1;
-static int source = -1; /* of frames: the port; or a file, then the port for signals */
+static int source =
+	-1; /* of frames: the port; or a file with a request, then the port for signals */
 static bool frozen; /* the machine runs the same twice */
 static int input = -1; /* the standard input of commands that get none from the host */
 static char data[FRAME_MAX_DATA + 1];

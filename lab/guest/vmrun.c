@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * vmrun [--cwd=DIR] [--modules=DIR] [--log=FILE] [--console=FILE] [--keep-console=FILE] [--stats=FILE]
- *       [--no-boot-limit] [--runs=N] [--pass-signals] QEMU ARG... -- COMMAND ARG...
+ *       [--no-boot-limit] [--runs=N] [--pass-signals] [--count=EVENTS] QEMU ARG... -- COMMAND ARG...
  * vmrun --share=DIR --restore=FILE [--pass-signals] [...] QEMU ARG...
  *
  * Start a guest whose init speaks proto.h, run one command in it, pass standard input, output and
@@ -12,6 +12,8 @@
  * When the guest dies, the reason is looked for in both, and the whole console is copied to
  * --keep-console. --stats takes the CPUs' LWP statistics when the command has ended, as
  * qmp_lwp_stats() writes them. --no-boot-limit: a guest that is debugged may take its time.
+ *
+ * --count=EVENTS: the guest's kernel counts them, for the file counts of the share.
  *
  * --runs=N runs the command N times in that guest, with VLWP_RUN=1, 2 ... in its environment. Nothing is
  * left of a run when the next one starts. --stats takes FILE.1, FILE.2 ... after each, with a line
@@ -53,7 +55,7 @@
 #define SAME_SIGNAL_MS 500
 
 static const char *cwd, *modules, *log_path, *console_path, *kept_path, *stats_path;
-static const char *share_path, *restore_path, *gdb_device;
+static const char *share_path, *restore_path, *gdb_device, *events;
 static int no_boot_limit, pass_signals;
 static int runs, run = 1; /* runs 0: --runs was not given */
 static int first_status;
@@ -291,6 +293,8 @@ static void queue_request(void)
 		queue_string(FRAME_ENV, number);
 	if (cwd)
 		queue_string(FRAME_CWD, cwd);
+	if (events)
+		queue_string(FRAME_COUNT, events);
 	if (modules && run == 1)
 		queue_string(FRAME_MODULES, modules);
 	if (terminal)
@@ -613,7 +617,7 @@ static _Noreturn void usage(void)
 	fprintf(stderr,
 		"usage: vmrun [--cwd=DIR] [--modules=DIR] [--log=FILE] [--console=FILE] "
 		"[--keep-console=FILE] [--stats=FILE] [--no-boot-limit] [--runs=N] [--pass-signals] "
-		"[--share=DIR --restore=FILE [--gdb=DEVICE]] QEMU ARG... [-- COMMAND ARG...]\n");
+		"[--count=EVENTS] [--share=DIR --restore=FILE [--gdb=DEVICE]] QEMU ARG... [-- COMMAND ARG...]\n");
 	exit(2);
 }
 
@@ -632,12 +636,14 @@ static void parse_options(int argc, char **argv)
 		{ "share", required_argument, NULL, 'd' },
 		{ "restore", required_argument, NULL, 'f' },
 		{ "gdb", required_argument, NULL, 'g' },
+		{ "count", required_argument, NULL, 'e' },
 		{ 0 },
 	};
 	static const char **const texts[] = {
 		['c'] = &cwd,	       ['m'] = &modules,      ['l'] = &log_path,
 		['s'] = &console_path, ['k'] = &kept_path,    ['t'] = &stats_path,
 		['d'] = &share_path,   ['f'] = &restore_path, ['g'] = &gdb_device,
+		['e'] = &events,
 	};
 	int option;
 

@@ -8,7 +8,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -104,6 +104,10 @@ def add_files(parser: argparse.ArgumentParser) -> None:
         "with whole all files of --root are in its RAM",
     )
     parser.add_argument(
+        "--env", action="append", default=[], metavar="NAME[=VALUE]",
+        help=f"a variable for the program there, which else has {', '.join(count1.ENVIRONMENT)} (may be repeated)",
+    )
+    parser.add_argument(
         "--root", metavar="DIR", help="its files are those of DIR, which has what lwprun is linked with (libelf, libdw)"
     )
 
@@ -120,17 +124,20 @@ def kvm_has_lwp() -> bool:
     return has.is_file() and has.read_text(encoding="ascii").strip() == "Y"
 
 
-def from_options(args: argparse.Namespace, checked: bool = True) -> Machine:
+def from_options(
+    args: argparse.Namespace, checked: bool = True, default: Callable[[], count1.Count1 | None] = lambda: None
+) -> Machine:
     """The guest that the user's options describe. What can be known to fail is refused here; checked: a program that is
-    not there, too."""
+    not there, too. default: what it is if no option says otherwise."""
     machine = Machine(args.accel, cpu=args.cpu or "", stats=args.stats, kvm_amd=args.kvm_amd, row=args.pmu_row)
-    machine.frozen, machine.counters = args.machine, args.pmu_model
+    machine.counters = args.pmu_model
     settings = ("smp", "memory", "cpu", "kvm_amd", "pmu_row", "pmu_model")
     machine.asked = [f"--{name.replace('_', '-')}={getattr(args, name)}" for name in settings if getattr(args, name)]
     fixed = [one.partition("=")[0] for one in machine.asked]
     fixed += ["--accel"] if args.accel != "tcg" else []
     if (args.machine or args.capsule) and fixed:
         raise Usage(f"{fixed[0]}: {count1.NAME} is one machine, docs/count-1.md")
+    machine.frozen = args.machine or (None if fixed or args.stats else default())
     machine.smp, machine.memory = args.smp or machine.smp, args.memory or machine.memory
     if args.root:
         machine.root = Path(os.path.abspath(args.root))
@@ -146,6 +153,11 @@ def from_options(args: argparse.Namespace, checked: bool = True) -> Machine:
         with capsule.opened(args.capsule) as content:
             args.program = content.head.command
         machine.frozen = replace(machine.frozen or count1.Count1(), file=args.capsule)
+    if machine.frozen:
+        machine.frozen.variables.update(_variable(text) for text in args.env)
+        _in_path(machine.frozen, args.program)
+    elif args.env:
+        raise Usage(f"--env: only {count1.NAME} does not have your environment")
     if machine.stats:
         writable(machine.stats)
     given = os.environ.get("VLWP_QEMU")
@@ -161,6 +173,21 @@ def from_options(args: argparse.Namespace, checked: bool = True) -> Machine:
     if machine.kvm_amd and not machine.in_lab:
         raise Usage("--kvm-amd is for the lab: use it with --accel=kvm where this machine's KVM has no LWP")
     return machine
+
+
+def _variable(text: str) -> tuple[str, str]:
+    """Of --env."""
+    name, given, value = text.partition("=")
+    if not name or not given and name not in os.environ:
+        raise Usage(f"--env={text}: there is no such variable here: give NAME=VALUE")
+    return name, value if given else os.environ[name]
+
+
+def _in_path(one: count1.Count1, words: Sequence[str]) -> None:
+    """What the user's shell finds may not be where the program is looked for."""
+    path = {**count1.ENVIRONMENT, **one.variables}["PATH"]
+    if words and "/" not in words[0] and shutil.which(words[0]) and not shutil.which(words[0], path=path):
+        raise Died(f"{words[0]}: this is not in the PATH of {count1.NAME}: give its path, or --env=PATH")
 
 
 def deliver_windows(guest: Machine, options: Sequence[str]) -> None:
@@ -239,7 +266,7 @@ def _wanted(machine: Machine) -> list[str]:
 
 def boot(machine: Machine, run: Path, command: Sequence[str], **stdio: Any) -> int:
     """Run one command in a guest. Result: its exit status. Its input and output are ours, or stdio's
-    (as subprocess.Popen takes them)."""
+    (as subprocess.Popen takes them). On count-1 stdio may have events, which are counted."""
     if machine.frozen:
         one = machine.frozen
         if not one.file:

@@ -56,7 +56,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--resume", action="store_true", help="results that stand with this code count")
     parser.add_argument("--programs", metavar="NAME,...", help=f"of {','.join(PROGRAMS)} (with tcg all but -short)")
     parser.set_defaults(smp=2, memory=GUEST_MEMORY, cpu="", stats=None, kvm_amd="", pmu_row="", pmu_model="")
-    parser.set_defaults(machine=None, root=None, capsule=None)
+    parser.set_defaults(machine=None, root=None, capsule=None, env=[])
 
 
 def _programs(args: argparse.Namespace) -> list[str]:

@@ -7,6 +7,7 @@ import json
 import re
 import shlex
 import shutil
+import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -17,6 +18,7 @@ from lab.building import deps
 from lab.common import options, proc
 from lab.common.places import LWPCTL
 from lab.common.say import Died, Usage, say
+from lab.guest import count1, frozen
 from lab.guest.files import MAX_INPUT, keep_input
 from lab.guest.vm import GUEST_SHARE, run_directory
 from lab.nested import machine
@@ -76,23 +78,24 @@ class Run:
 def add_options(parser: argparse.ArgumentParser) -> None:
     machine.add_options(parser)
     parser.epilog = (
-        "The dynamic loader's work before the library of lwprun is loaded is not counted, nor are static programs that "
-        "PROGRAM starts. Cache misses depend on what is in the caches and differ between runs; KVM estimates them, if "
-        f"they are chosen. Events: {', '.join((*EVENTS, TAKEN))}. The program's standard "
-        "output goes through a file; it is shown once. Of more than one run each gets the same standard input, up to "
-        f"{MAX_INPUT >> 20} MiB; a terminal is read on. Programs that still run when PROGRAM ends are counted until "
-        "then, and ended. The first Ctrl-C or SIGTERM goes to PROGRAM, and what it has counted is shown. Exit status: "
+        f"The program runs on {count1.NAME} (docs/count-1.md), unless an option describes another guest; the first "
+        "time it runs twice. Counted is from its first instruction on, with all that it starts. "
+        f"Events: {', '.join((*EVENTS, TAKEN))}. "
+        f"Of more than one run each gets the same standard input, up to {MAX_INPUT >> 20} MiB, and the output of one "
+        "is shown. Programs that still run when PROGRAM ends are counted until then, and ended. The first Ctrl-C or "
+        "SIGTERM goes to PROGRAM, and what it has counted is shown. Other guests leave out the loader's work before "
+        "lwprun's library is loaded, and static programs that PROGRAM starts; KVM estimates cache misses. Exit status: "
         f"PROGRAM's, of the first run that failed; if none did, {OVER_LIMIT} if a limit is exceeded; 1 if nothing was "
         "counted; 2 for wrong usage; 130 after Ctrl-C, 143 after SIGTERM."
     )
     parser.add_argument("--json", action="store_true", help="JSON instead of a table")
     runs = options.number(1, 999, "a number of runs")
-    parser.add_argument("--repeat", type=runs, default=1, metavar="N", help="run it N times, all in one guest")
+    parser.add_argument("--repeat", type=runs, default=1, metavar="N", help="run it N times")
     parser.add_argument(
         "--events",
         type=_chosen,
         metavar="EVENT,...",
-        help=f"count these only, of {', '.join(EVENTS)} (default: all); without {MISSES} a program runs faster",
+        help=f"count these, of {', '.join(EVENTS)} (default: the first two); without {MISSES} a program runs faster",
     )
     parser.add_argument(
         "--max",
@@ -105,7 +108,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--taken",
         action="store_true",
-        help=f"count {TAKEN} too, in one more run whose every branch is recorded (32 bytes each)",
+        help=f"count {TAKEN} too; other guests do in one more run, whose every branch is recorded",
     )
     parser.add_argument(
         "--by", choices=("function",), metavar="function",
@@ -175,7 +178,10 @@ def table(runs: Sequence[Run]) -> str:
     events = list(first.total)
     rows = [["", *events], ["all", *(f"{first.total[event]}" for event in events)]]
     if len(first.threads) > 1 or first.others:
-        names = [f"program {thread['program']}, {thread['tid']} {thread['name']!a}" for thread in first.threads]
+        names = [
+            ", ".join(f"{key} {thread[key]}" for key in ("program", "process") if key in thread)
+            + f", {thread['tid']} {thread['name']!a}" for thread in first.threads
+        ]
         rows += [
             [name, *(str(thread["counts"][event]) for event in events)] for name, thread in zip(names, first.threads)
         ]
@@ -207,7 +213,7 @@ def events_of(guest: machine.Machine, chosen: tuple[str, ...], limits: Sequence[
     left_out = [event for event, _ in limits if chosen and event in EVENTS and event not in chosen]
     if left_out:
         raise Usage(f"--max is for {left_out[0]}, which --events leaves out")
-    return chosen or (EVENTS if caches and guest.accel == "tcg" else EVENTS[:2])
+    return chosen or (EVENTS if caches and guest.accel == "tcg" and not guest.frozen else EVENTS[:2])
 
 
 def command(guest: machine.Machine, data: str, kept: str, options: Sequence[str], words: Sequence[str]) -> list[str]:
@@ -218,19 +224,11 @@ def command(guest: machine.Machine, data: str, kept: str, options: Sequence[str]
 def _boot(
     guest: machine.Machine, run: Path, data: str, options: Sequence[str], words: Sequence[str]
 ) -> list[dict[str, int]]:
-    """Run the program guest.runs times in one guest, each time in a new one if it is a machine that runs the same
-    twice. Result: the statistics of each run that took place."""
+    """Run the program guest.runs times in one guest. Result: the statistics of each run that took place."""
     guest.stats = run / "share" / data
     kept = INPUT if (run / "share" / INPUT).is_file() else ""
-    words = command(guest, data, kept, options, words)
     numbers = range(1, guest.runs + 1)
-    if guest.frozen:
-        for number in reversed(numbers):
-            machine.boot(replace(guest, runs=1), run, words)
-            for path in run.glob(f"share/{data}*.1"):
-                path.rename(path.with_suffix(f".{number}"))
-    else:
-        machine.boot(guest, run, words)
+    machine.boot(guest, run, command(guest, data, kept, options, words))
     files = [Path(f"{guest.stats}.{number}") for number in numbers]
     return [machine.totals(file) for file in files if file.is_file()]
 
@@ -253,9 +251,66 @@ def count(guest: machine.Machine, events: Sequence[str], words: Sequence[str], r
             raise Died(f"nothing was counted: lwprun ended with status {stats['status']}")
         # Without the file lwprun was killed with the program: the threads are not known.
         runs.append(of_report(_report(data), total) if data.is_file() else Run(total, []))
-        runs[-1].status, before = stats["status"], before if guest.frozen else after
+        runs[-1].status, before = stats["status"], after
         if guest.accel == "kvm":  # its statistics lag behind while a counter of the host's counts
             total.update({event: total[event] - min(0, runs[-1].rest(event)) for event in events})
+    return runs
+
+
+def of_counts(text: str, events: Sequence[str], status: int) -> Run:
+    """A run from what the guest's init says (lab/guest/guest-count.c)."""
+    one = Run({}, [], status=status)
+    for line in text.splitlines():
+        kind, *words = line.split(" ")
+        numbers = [int(word) for word in words[2 * (kind == "thread"):][:len(events)] if kind != "left"]
+        counts = dict(zip(events, numbers))
+        if kind == "total":
+            one.total = counts
+        elif kind == "thread":
+            name = " ".join(words[2 + len(events):])
+            one.threads.append({"process": int(words[0]), "tid": int(words[1]), "name": name, "counts": counts})
+        else:
+            one.running = int(words[0])
+    return one
+
+
+def _read(file: Path, events: Sequence[str], status: int) -> Run:
+    return of_counts(file.read_text(encoding="utf-8", errors="replace"), events, status)
+
+
+def _noted(guest: machine.Machine, how: frozen.Noting, events: Sequence[str], words: Sequence[str], run: Path) -> bool:
+    """The machine has a program; False: a signal has ended that before, when its files were noted."""
+    one = guest.frozen
+    assert one
+    if not one.file and not one.program:
+        one.program = frozen.program(one, guest.root, run, words, words, how)
+        guest.passed = how.passed
+    return not guest.passed
+
+
+def count_frozen(
+    guest: machine.Machine, events: Sequence[str], words: Sequence[str], run: Path, repeat: int
+) -> list[Run]:
+    """Count the program on count-1, each time from the start. What it prints is shown once, of the run that notes its
+    files if there is one. Fewer runs than wanted: the user has ended it."""
+    how = frozen.Noting(events, guest.passes, {})
+    if not _noted(guest, how, events, words, run):
+        return [_read(how.counts, events, how.status)] if how.counts and how.counts.is_file() else []
+    runs: list[Run] = []
+    silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    for _ in range(repeat):
+        file = run / "share/counts"
+        status = machine.boot(guest, run, words, events=events, **(silent if runs or how.counts else {}))
+        if not file.is_file():
+            if not guest.passed:
+                raise Died(f"nothing was counted: the guest ended with status {status}")
+            break
+        runs.append(_read(file, events, status))
+        file.unlink()
+        if guest.passed:
+            break
+    if how.counts and runs and runs[0].status != how.status:
+        say(f"{words[0]} ended with status {how.status} when its files were noted, and then with {runs[0].status}")
     return runs
 
 
@@ -266,7 +321,12 @@ def traced(
     options = ["--windows=all"]
     machine.deliver_windows(guest, options)
     guest.runs = 1
-    _boot(guest, run, "trace", options, words)
+    if guest.frozen:
+        guest = replace(guest, frozen=replace(guest.frozen, program=None), passes=False)
+        recorded = [guest.lwprun, "--quiet", "-o", f"{GUEST_SHARE}/trace.lwp.1", *options, "--", *words]
+        machine.boot(guest, run, recorded, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    else:
+        _boot(guest, run, "trace", options, words)
     data = run / "share/trace.lwp.1"
     if guest.passed:
         return 0, []
@@ -313,18 +373,22 @@ def _show(args: argparse.Namespace, guest: machine.Machine, runs: Sequence[Run],
 
 def _count(args: argparse.Namespace, guest: machine.Machine, events: Sequence[str], run: Path) -> int:
     taken = args.taken or any(event == TAKEN for event, _ in args.max)
-    if not guest.frozen and (args.repeat > 1 or taken or args.by):
-        keep_input(run / "share" / INPUT)
-    say(f"counting {shlex.join(args.program)}, {'once' if args.repeat == 1 else f'{args.repeat} times'} ...")
-    guest.runs, user_stats = args.repeat, guest.stats
-    guest.passes = not guest.in_lab and not guest.frozen
-    runs = count(guest, events, args.program, run)
+    guest.passes, user_stats = not guest.in_lab, guest.stats
+    if guest.frozen:
+        wanted, taken = [*events, *([TAKEN] if taken else [])], False
+        runs = count_frozen(guest, wanted, args.program, run, args.repeat)
+    else:
+        if args.repeat > 1 or taken or args.by:
+            keep_input(run / "share" / INPUT)
+        say(f"counting {shlex.join(args.program)}, {'once' if args.repeat == 1 else f'{args.repeat} times'} ...")
+        guest.runs = args.repeat
+        runs = count(guest, events, args.program, run)
     output = run / "share/out.0"
     if output.is_file():
         sys.stdout.flush()
         with output.open("rb") as file:
             shutil.copyfileobj(file, sys.stdout.buffer)
-    if user_stats and runs:
+    if user_stats and runs and not guest.frozen:
         shutil.copyfile(f"{guest.stats}.{len(runs)}", user_stats)
     functions: list[Function] = []
     if (taken or args.by) and runs and not guest.passed:
@@ -351,7 +415,7 @@ def _count(args: argparse.Namespace, guest: machine.Machine, events: Sequence[st
 
 
 def main(args: argparse.Namespace) -> int:
-    guest = machine.from_options(args)
+    guest = machine.from_options(args, default=count1.Count1)
     if not args.program:
         raise Usage("count what? Give a program after --")
     events = events_of(guest, args.events or (), args.max)

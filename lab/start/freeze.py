@@ -9,9 +9,8 @@ from lab.building import deps
 from lab.common.say import Usage
 from lab.guest import count1, frozen
 from lab.guest.files import copy, writable
-from lab.guest.vm import run_directory
+from lab.guest.vm import GUEST_SHARE, run_directory
 from lab.nested import machine
-from lab.start import count
 
 TAKES_PROGRAM = "program"
 
@@ -36,6 +35,6 @@ def main(args: argparse.Namespace) -> int:
     deps.ensure()
     machine.prepare(guest)
     with run_directory() as run:
-        counted = count.command(guest, "count", "", [], args.program)
-        copy(frozen.keep(guest.frozen, guest.root, run, counted, args.program), args.output)
+        profiled = [guest.lwprun, "--quiet", "-o", f"{GUEST_SHARE}/lwp.data", "--", *args.program]
+        copy(frozen.keep(guest.frozen, guest.root, run, profiled, args.program), args.output)
     return 0

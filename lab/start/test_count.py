@@ -62,6 +62,15 @@ def test_what_is_not_counted_is_told() -> None:
     assert "counted until then: 1." in text
 
 
+def test_each_thread_has_a_row() -> None:
+    """As the guest's init writes them; a name may have spaces."""
+    text = "total 12 3\nthread 7 7 10 3 sh\nthread 7 9 2 0 a b\nleft 1\n"
+    one = count.of_counts(text, ("instructions", "branches"), 5)
+    assert (one.total, one.status, one.running) == ({"instructions": 12, "branches": 3}, 5, 1)
+    assert one.threads[1] == {"process": 7, "tid": 9, "name": "a b", "counts": {"instructions": 2, "branches": 0}}
+    assert "process 7, 9 'a b'" in count.table([one]) and not one.rest("instructions")
+
+
 @pytest.fixture
 def given() -> Iterator[int]:
     """Writes to the standard input."""

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from lab.common.qmp import PATIENCE
+from lab.guest import snapshot
 from lab.guest.count1 import Count1
 from lab.testing.twice import LWP, differing, frozen_of, seen
 from lab.tests.conftest import good, run
@@ -80,3 +81,34 @@ def test_count1_capsule(tmp_path: Path) -> None:
                 out.addfile(info, whole.extractfile(info) if info.isreg() else None)
     ended = run([VLWP, "shell", f"--capsule={less}"])
     assert ended.status == 127 and ended.said == "vlwp: the guest cannot run wc: No such file or directory\n"
+
+
+def test_count1_files(tmp_path: Path) -> None:
+    """The machine has a program's files, links and directories as they are here, and notices when one has changed, is
+    there that was not, or stands in a directory that was listed."""
+    for name in ("b", "d/c", *(f"{at}{'x' * 200}" for at in range(50))):  # three blocks of a directory
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(name * 99, encoding="ascii")
+    (tmp_path / "link").symlink_to("d/c")
+    script = "find . | sort | xargs ls -ld | cut -c1-10; sha256sum -- * link d/*; cat new"
+
+    def both() -> tuple[str, str]:
+        ours = run(["sh", "-c", script], cwd=tmp_path, env={"LC_ALL": "C"})
+        theirs = run([VLWP, "count", "--env=LC_ALL=C", "--", "sh", "-c", script], cwd=tmp_path)
+        return ours.out, theirs.out
+
+    for changed in ("", "", "new", "b", "d/e"):
+        if changed:
+            (tmp_path / changed).write_text("changed", encoding="ascii")
+        ours, theirs = both()
+        assert theirs.startswith(ours), "it does not see what is here"
+
+
+def test_count1_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A snapshot whose memory somebody has changed is made again, and is the same."""
+    monkeypatch.setattr(snapshot, "PLACE", tmp_path)
+    before = snapshot.ensure()
+    with before.memory.open("r+b") as file:
+        file.seek(1 << 20)
+        file.write(b"damaged")
+    assert snapshot.ensure() == before and snapshot.hash_of_memory(before.memory) == before.hash
