@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from lab.building import kernel, linux, qemu, tools
+from lab.building import deps, kernel, linux, qemu, ready, tools
 from lab.common import places, proc
 from lab.common.options import number
 from lab.common.rows import EXACT, planted
@@ -206,18 +206,25 @@ def patience(smp: int, processors: int) -> str:
 
 
 def prepare(machine: Machine) -> None:
-    """Build what the guest needs, if it is out of date."""
+    """Install and build what the guest needs, if it is out of date."""
+    if machine.in_lab or not ready.unchanged():
+        deps.ensure()
+        _build(machine)
+        ready.note()
+    if machine.asked and not machine.in_lab:
+        _refuse_machine(machine)
+    waiting = patience(machine.smp, os.cpu_count() or 1)
+    if waiting:
+        say(waiting)
+
+
+def _build(machine: Machine) -> None:
     if machine.in_lab:
         say("no kvm_amd with LWP is loaded here: using the nested lab, an emulated AMD machine that has it")
         linux.build()
     tools.build(everything=False)
     kernel.build()
     qemu.ensure()
-    if machine.asked and not machine.in_lab:
-        _refuse_machine(machine)
-    waiting = patience(machine.smp, os.cpu_count() or 1)
-    if waiting:
-        say(waiting)
 
 
 def _has_misses(machine: Machine) -> bool:

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from lab.building import deps
 from lab.common import options, proc
 from lab.common.places import LWPCTL
 from lab.common.say import Died, Usage, say
@@ -419,7 +418,6 @@ def main(args: argparse.Namespace) -> int:
     if not args.program:
         raise Usage("count what? Give a program after --")
     events = events_of(guest, args.events or (), args.max)
-    deps.ensure()
     machine.prepare(guest)
     with run_directory() as run:
         return _count(args, guest, events, run)

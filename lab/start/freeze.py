@@ -5,7 +5,6 @@ run, count and shell --capsule=FILE do the same on each machine. PROGRAM runs on
 import argparse
 from pathlib import Path
 
-from lab.building import deps
 from lab.common.say import Usage
 from lab.guest import count1, frozen
 from lab.guest.files import copy, writable
@@ -32,7 +31,6 @@ def main(args: argparse.Namespace) -> int:
     guest = machine.from_options(args)
     assert guest.frozen
     writable(args.output)
-    deps.ensure()
     machine.prepare(guest)
     with run_directory() as run:
         profiled = [guest.lwprun, "--quiet", "-o", f"{GUEST_SHARE}/lwp.data", "--", *args.program]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from subprocess import DEVNULL, PIPE
 
-from lab.building import tools, deps
+from lab.building import deps, tools
 from lab.common import proc
 from lab.common.places import LINUX_PROGRAMS, LWPCTL, LWPRUN, user_name
 from lab.common.say import Died, Usage, say
@@ -97,8 +97,8 @@ def main(args: argparse.Namespace) -> int:
         writable(args.data)
     if args.report_file:
         writable(args.report_file)
-    deps.ensure()
     if args.report or args.lwprun:
+        deps.ensure()
         tools.build(everything=False)
     if args.report:
         _refuse_options("report", [LWPCTL, "report", *args.report, "/dev/null"])

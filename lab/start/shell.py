@@ -4,7 +4,6 @@ terminal."""
 
 import argparse
 
-from lab.building import deps
 from lab.common.say import Usage
 from lab.guest.vm import run_directory
 from lab.nested import machine
@@ -31,7 +30,6 @@ def main(args: argparse.Namespace) -> int:
         raise Usage("--model is for TCG: use it without --accel=kvm")
     if guest.frozen and (not args.program or guest.model != machine.LWP_MODEL):
         raise Usage("--machine takes a command after --, and no --model: nothing is typed into it")
-    deps.ensure()
     machine.prepare(guest)
     with run_directory() as run:
         return machine.boot(guest, run, args.program or ["/bin/bash", "-i"])
