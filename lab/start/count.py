@@ -18,9 +18,10 @@ from lab.common import options, proc
 from lab.common.places import LWPCTL
 from lab.common.say import Died, Usage, say
 from lab.guest import count1, frozen
-from lab.guest.files import MAX_INPUT, keep_input
+from lab.guest.files import MAX_INPUT, keep_input, writable
 from lab.guest.vm import GUEST_SHARE, run_directory
 from lab.nested import machine
+from lab.start import baseline
 from lab.start.run import how_ended
 from lab.testing import trace
 
@@ -104,6 +105,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="EVENT:N",
         help=f"end with status {OVER_LIMIT} if more than N were counted (may be repeated)",
     )
+    parser.add_argument("--save", type=Path, metavar="FILE", help="keep what --json prints in FILE, for --baseline")
+    parser.add_argument(
+        "--baseline", type=Path, metavar="FILE",
+        help=f"end with status {OVER_LIMIT} if more is counted than in FILE, by more than --threshold",
+    )
+    parser.add_argument("--threshold", type=_percent, default=0, metavar="PERCENT", help="that is allowed (default 0)")
+    parser.add_argument("--markdown", action="store_true", help="a table for a page, with the baseline beside")
     parser.add_argument(
         "--taken",
         action="store_true",
@@ -121,6 +129,12 @@ def _chosen(text: str) -> tuple[str, ...]:
     if unknown:
         raise argparse.ArgumentTypeError(f"no event '{unknown[0]}'; there are: {', '.join(EVENTS)}")
     return tuple(event for event in EVENTS if event in words)
+
+
+def _percent(text: str) -> float:
+    if not re.fullmatch(r"\d{1,9}(\.\d{1,9})?", text):
+        raise argparse.ArgumentTypeError(f"'{text}' is no number of percent, as 0.5")
+    return float(text)
 
 
 def _limit(text: str) -> tuple[str, int]:
@@ -344,16 +358,12 @@ def functions_table(functions: Sequence[Function]) -> str:
     return "\n".join("  ".join([*(word.rjust(15) for word in row[:3]), row[3]]) for row in rows)
 
 
-def _show(args: argparse.Namespace, guest: machine.Machine, runs: Sequence[Run], functions: Sequence[Function]) -> None:
+def _result(
+    args: argparse.Namespace, guest: machine.Machine, runs: Sequence[Run], functions: Sequence[Function]
+) -> dict[str, Any]:
     first = runs[0]
-    if not args.json:
-        print(table(runs))
-        if guest.frozen:
-            print(guest.frozen)
-        if args.by:
-            print(f"\n{functions_table(functions)}")
-        return
-    result = {
+    return {
+        "schema": baseline.SCHEMA,
         "command": args.program,
         **({"machine": str(guest.frozen)} if guest.frozen else {}),
         "statuses": [run.status for run in runs],
@@ -367,10 +377,41 @@ def _show(args: argparse.Namespace, guest: machine.Machine, runs: Sequence[Run],
         "not_counted": first.not_counted,
         **({"functions": functions} if args.by else {}),
     }
-    print(json.dumps(result, indent=2))
 
 
-def _count(args: argparse.Namespace, guest: machine.Machine, events: Sequence[str], run: Path) -> int:
+def _markdown(runs: Sequence[Run], before: baseline.Baseline | None, name: str) -> str:
+    total = runs[0].total
+    rows: dict[str, list[Any]] = {"count": list(total.values())}
+    if before:
+        known = {event: before.total.get(event) for event in total}
+        rows["baseline"] = ["" if number is None else number for number in known.values()]
+        rows["change"] = [
+            "" if old is None else f"{baseline.change(old, total[event]):+.4f}%" for event, old in known.items()
+        ]
+    return baseline.markdown(list(total), rows, name)
+
+
+def _show(
+    args: argparse.Namespace, guest: machine.Machine, runs: Sequence[Run], functions: Sequence[Function],
+    before: baseline.Baseline | None,
+) -> None:
+    text = json.dumps(_result(args, guest, runs, functions), indent=2)
+    if args.save:
+        args.save.write_text(text + "\n", encoding="utf-8")
+    if args.json:
+        print(text)
+        return
+    print(_markdown(runs, before, str(guest.frozen or "")) if args.markdown else table(runs))
+    if guest.frozen and not args.markdown:
+        print(guest.frozen)
+    if args.by:
+        print(f"\n{functions_table(functions)}")
+
+
+def _count(
+    args: argparse.Namespace, guest: machine.Machine, events: Sequence[str], run: Path,
+    before: baseline.Baseline | None,
+) -> int:
     taken = args.taken or any(event == TAKEN for event, _ in args.max)
     guest.passes, user_stats = not guest.in_lab, guest.stats
     if guest.frozen:
@@ -395,7 +436,7 @@ def _count(args: argparse.Namespace, guest: machine.Machine, events: Sequence[st
         for one in runs:
             one.total.update({TAKEN: number} if taken and not guest.passed else {})
     if runs:
-        _show(args, guest, runs, functions)
+        _show(args, guest, runs, functions, before)
     if guest.passed:
         return 128 + guest.passed
     if len(runs) < args.repeat:
@@ -404,6 +445,10 @@ def _count(args: argparse.Namespace, guest: machine.Machine, events: Sequence[st
     if missing:
         raise Died(f"this guest does not count {missing[0]}")
     over = exceeded(runs, args.max)
+    if before:
+        if other := baseline.other_machine(before, str(guest.frozen or "")):
+            say(other)
+        over += baseline.grown(before, runs[0].total, args.threshold)
     for line in over:
         say(line)
     failed = [one.status for one in runs if one.status]
@@ -418,6 +463,9 @@ def main(args: argparse.Namespace) -> int:
     if not args.program:
         raise Usage("count what? Give a program after --")
     events = events_of(guest, args.events or (), args.max)
+    before = baseline.read(args.baseline) if args.baseline else None
+    if args.save:
+        writable(args.save)
     machine.prepare(guest)
     with run_directory() as run:
-        return _count(args, guest, events, run)
+        return _count(args, guest, events, run, before)
