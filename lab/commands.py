@@ -69,7 +69,7 @@ SOAKS = (
     Command("mutants-kvm", "mutants of KVM's glue that kvm/tests must notice", "lab.mutants.kvm"),
     Command("kills", "which tests each mutant kills, and which are never alone", "lab.mutants.kills"),
     _soak("migrate", "what test migrate does, ten times as much", "migrate", "", ALL, 10),
-    _soak("count", "20 programs count the same in 5 runs each", "linux", "test_programs_of_debian"),
+    _soak("same", "60 programs count the same in 5 unlike runs each", resumes=True),
     Command("results", "programs compute the same under lwprun, 1,000 times", "lab.soaks.results"),
     _soak("judged", "profiles of perl, sqlite3, xz, python3, gcc beside callgrind", "linux", marked=ALL),
     _soak("diff", "random programs leave the same records in TCG and KVM",

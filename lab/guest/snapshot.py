@@ -126,6 +126,7 @@ def _save(new: Path) -> None:
         vm.do("migrate", uri=f"file:{new / STATE}")
         if not vm.migrated():
             raise Died(f"{count1.NAME} cannot be saved: {vm.do('query-migrate').get('error-desc')}")
+    (new / STATE).chmod(0o644)  # another user may count, too
     for name in ("files", "request", "initrd", "log", "console"):
         (new / name).unlink()
 

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""count gives one number: 60 programs, a reference and five runs each, under unlike load and affinity, for unlike
+callers, from another translator's blocks. The list stood here before the first run; what is missing is skipped."""
+
+import hashlib
+import os
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lab.guest import frozen
+from lab.guest.count1 import Count1
+from lab.guest.vm import HOST_ROOT
+from lab.tests.plugin import Tell
+from lab.tests.soak.test_same_twice import NOBODY, PROGRAMS, RUNS, Kept, kept, loaded  # noqa: F401
+
+pytestmark = pytest.mark.soak
+EVENTS = ("instructions", "branches", "taken-branches")
+THREADS = "import concurrent.futures as c; p = c.{}(4); print(sum(p.map(pow, range(999), [3] * 999)))"
+JAVA = "class M { public static void main(String[] a) throws Exception { long[] s = new long[1]; Thread[] t = new " \
+    "Thread[4]; for (int i = 0; i < 4; i++) (t[i] = new Thread(() -> { for (int j = 0; j < 200000; j++) synchronized " \
+    "(s) { s[0] += j; } })).start(); for (Thread u : t) u.join(); System.out.println(s[0]); } }"
+WORKER = 'const { Worker, isMainThread } = require("worker_threads"); if (isMainThread) for (let i = 0; i < 3; i++) ' \
+    'new Worker(__filename); else { let s = 0; for (let i = 0; i < 3e6; i++) s += i; console.log(s); }'
+C = "#include <stdio.h>\\nint main(void) { long s = 0; for (long i = 0; i < 60000000; i++) s += i ^ (s >> 3); " \
+    "printf(\"%%ld\", s); }"
+CXX = "#include <map>\\n#include <string>\\n#include <cstdio>\\nint main() { std::map<std::string, int> m; " \
+    "for (int i = 0; i < 99999; i++) m[std::to_string(i %% 997)]++; printf(\"%%zu\", m.size()); }"
+RUST = "use std::thread; fn main() { let t: Vec<_> = (0..4u64).map(|n| thread::spawn(move || (0..999999u64).fold(n, " \
+    "|s, i| s ^ i * 31))).collect(); for h in t { println!(\"{}\", h.join().unwrap()); } }"
+MORE: dict[str, tuple[str, str]] = {
+    # threads, and children at once
+    "py-threads": ("python3", f"/usr/bin/python3 -S -c '{THREADS.format('ThreadPoolExecutor')}'"),
+    "py-processes": ("python3", f"/usr/bin/python3 -S -c '{THREADS.format('ProcessPoolExecutor')}'"),
+    "java-threads": ("javac", f"echo '{JAVA}' >M.java; java -XX:-UsePerfData M.java"),
+    "java-int": ("javac", f"echo '{JAVA}' >M.java; java -XX:-UsePerfData -Xint M.java"),
+    "node-workers": ("node", f"echo '{WORKER}' >w.js; node w.js | sort"),
+    "rust-threads": ("rustc", f"echo '{RUST}' >m.rs; rustc -O m.rs && ./m"),
+    "xz-threads": ("xz", "xz -T2 --block-size=100KiB -c /bin/bash | sha256sum"),
+    "zstd-threads": ("zstd", "zstd -T2 -9 -qc /bin/bash | sha256sum"),
+    "sort-parallel": ("sort", "seq 40000 | shuf --random-source=/bin/bash | sort --parallel=4 -S1M | md5sum"),
+    "perl-forks": ("perl", "perl -e 'for (1 .. 6) { next if fork; "
+                   "$x += $_ for 1 .. 50000; print qq($$ $x\\n); exit } 1 while wait > 0'"),
+    "xargs": ("xargs", "seq 24 | xargs -P4 -n3 sh -c 'echo $$ $@' sh"),
+    "pipes": ("bash", "seq 5000 | tee >(md5sum >a) | sed s/1/2/ | tr 2 3 | sort -n | uniq | wc; cat a"),
+    "make-clang": ("clang", f"for n in a b c d; do printf '{C}' >$n.c; done; "
+                   "printf '%s\\n' 'all: a.o b.o c.o d.o' 'CC=clang' >Makefile; make -j4"),
+    # more than 100 million instructions
+    "c-loop": ("gcc", f"printf '{C}' >m.c; gcc -O1 m.c && ./a.out"),
+    "cxx-map": ("g++", f"printf '{CXX}' >m.cc; g++ -O2 m.cc && ./a.out"),
+    "perl-long": ("perl", "perl -e '$x += $_ * $_ for 1 .. 3000000; print $x'"),
+    "py-long": ("python3", "/usr/bin/python3 -c 'print(sum(i * i for i in range(1500000)))'"),
+    "node-long": ("node", "node -e 'let s = 0; for (let i = 0; i < 2e7; i++) s += i % 7; console.log(s)'"),
+    "awk-long": ("awk", "awk 'BEGIN { for (n = 0; n < 900000; n++) s += n % 7; print s }'"),
+    "xz-long": ("xz", "xz -6c /bin/bash | sha256sum"),
+    "bc-long": ("bc", "echo 'scale=700; 4*a(1)' | bc -l | md5sum"),
+    "sqlite-long": ("sqlite3", "sqlite3 :memory: 'with recursive c(n) as (select 1 union all select n + 1 from c "
+                    "where n < 300000) select sum(n * n) from c'"),
+    "luajit-int": ("luajit", "luajit -joff -e 'local s = 0 for i = 1, 2e7 do s = s + i % 7 end print(s)'"),
+    "tcl": ("tclsh", "echo 'for {set i 0} {$i < 300000} {incr i} {incr s $i}; puts $s' | tclsh"),
+    "openssl": ("openssl", "head -c 2000000 /bin/bash | openssl enc -aes-256-cbc -K 00 -iv 00 | openssl sha3-256"),
+    "clang": ("clang", f"printf '{CXX}' >m.cc; clang -O2 -std=c++17 -S -o - m.cc | md5sum"),
+    "bison": ("bison", "printf '%s\\n' '%token A B' %% 'e: e A e | B;' >g.y; bison g.y && md5sum g.tab.c"),
+    # small ones
+    "git": ("git", "git init -q r; cd r; git config user.email a; git config user.name a; cp /etc/services .; "
+            "git add .; git commit -qm x; git log"),
+    "jq": ("jq", "seq 2000 | jq -s 'map(. * 3) | add'"),
+    "xmllint": ("xmllint", "printf '<a><b>1</b></a>' | xmllint --format -"),
+    "tar": ("tar", "tar c -C /usr/share/common-licenses . | sha256sum"),
+    "cpio": ("cpio", "cd /usr/share/common-licenses; ls | cpio -oc --quiet | wc -c"),
+    "objdump": ("objdump", "objdump -d /bin/true | tail -3"),
+    "ld": ("ld", "echo 'int main() { return 0; }' >m.c; gcc -static m.c && ./a.out && size a.out"),
+    "diff": ("diff", "diff /usr/share/common-licenses/GPL-2 /usr/share/common-licenses/GPL-3 | md5sum"),
+    "factor": ("factor", "factor 1000000007000000049 999999999999999989"),
+    "b2sum": ("b2sum", "b2sum /bin/bash; sha512sum /bin/bash; md5sum /bin/bash"),
+    "grep": ("grep", "grep -Eoc '(the|of) [a-z]+' /usr/share/common-licenses/GPL-3"),
+    "m4": ("m4", "echo 'define(`f'\"'\"', `ifelse($1, 0, 0, `eval($1 + f(decr($1)))'\"'\"')'\"'\"')f(99)' | m4"),
+    "perf-stat": ("perf", "perf stat -x, -e instructions:u,branches:u true 2>&1 | cut -d, -f1-3"),
+}
+ALL = {**PROGRAMS, **MORE}
+assert len(ALL) == 60
+
+
+def counted(one: Count1, place: Path, words: list[str], **caller: Any) -> dict[str, str]:
+    """The counts of all and of each thread, the output and the status."""
+    (place / "share").mkdir(parents=True)
+    for folder in (place, place / "share"):
+        folder.chmod(0o777)
+    with (place / "out").open("wb") as out:
+        status, _ = frozen.boot(one, place, words, events=EVENTS, stdout=out, stderr=out, **caller)
+    output = hashlib.sha256((place / "out").read_bytes()).hexdigest()
+    return {"counts": (place / "share/counts").read_text(encoding="utf-8"), "output": output, "status": str(status)}
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_same(name: str, tmp_path: Path, kept: Kept, tell: Tell) -> None:  # noqa: F811
+    """Each thread's counts, the output and the status of five runs are those of a reference."""
+    if kept.stands(name):
+        return
+    if not shutil.which(ALL[name][0]):
+        pytest.skip(f"{ALL[name][0]} is not installed")
+    words = ["bash", "-c", f"cd /tmp; {ALL[name][1]}"]
+    (tmp_path / "note").mkdir()
+    one = Count1()
+    one.program = frozen.program(one, HOST_ROOT, tmp_path / "note", words, words)
+    reference = counted(one, tmp_path / "reference", words)
+    wrong = set()
+    for number in range(RUNS):
+        caller: dict[str, Any] = {"env": {"HOME": f"/{number}", "N": "x" * 99 * number}, "cwd": "/usr"}
+        if os.geteuid() == 0 and number == 2:
+            for folder in (tmp_path, *list(tmp_path.parents)[:2]):
+                folder.chmod(0o711)
+            caller |= {"user": NOBODY, "group": NOBODY, "extra_groups": []}
+        with loaded(number):
+            other = replace(one, translator=",tb-size=8" if number == RUNS - 1 else "")
+            got = counted(other, tmp_path / str(number), words, **caller)
+        wrong |= {key for key, text in reference.items() if got[key] != text}
+    total = reference["counts"].splitlines()[0]
+    kept.add(name, " ".join(sorted(wrong)))
+    tell(f"{name}: status {reference['status']}, {reference['counts'].count('thread ')} threads, {total}")
