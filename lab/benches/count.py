@@ -1,119 +1,112 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Exact counts beside callgrind's: instructions and the time of one run, for programs that take a while. callgrind
-counts the dynamic loader's work from its start, which LWP does not, and each turn of a repeated string instruction,
-which is one instruction. Either counts instructions, or instructions and what misses the data caches; LWP counts
-branches, too. The times of both are taken in turns; the ratio is that of a turn."""
+"""What exact counts cost: CPU time of programs counted on count-1, beside the same natively, under valgrind that does
+nothing, under callgrind, and in a guest that counts nothing and has no icount. An empty run of each way is subtracted.
+The ways take turns; a ratio is that of a turn, the median of the turns is shown."""
 
 import argparse
-import itertools
-import json
-import shlex
+import math
+import resource
 import shutil
 import statistics
 import subprocess
 import tempfile
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
 from lab.benches.output import Value, add_json_option, print_json
 from lab.building import deps
-from lab.common import proc
 from lab.common.options import number
 from lab.common.places import TOP
-from lab.common.say import Skip
+from lab.common.say import Died, Skip
 
-PROGRAMS: tuple[tuple[str, ...], ...] = (
-    ("/usr/bin/sha256sum", "/usr/bin/perl"),
-    ("/usr/bin/xz", "-kc", "/usr/share/common-licenses/GPL-3"),
-    ("/usr/bin/perl", "-e", "$x += $_ * $_ for 1 .. 300000; print $x"),
-)
-
-# What is counted: the options of count and of callgrind.
-KINDS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
-    ("instructions", "--events=instructions,branches", ()),
-    ("and misses", "--events=instructions,branches,dcache-misses", ("--cache-sim=yes",)),
-)
-
-MORE = 20  # runs in one guest, so that the time of its boot, which varies, does not count
-CALLGRIND = 5  # runs in a turn
+SOURCE = TOP / "guest-tests/linux/workload.c"
+SQL = "with recursive c(n) as (select 1 union all select n + 1 from c where n < 400000) select sum(n * n) from c"
+PROGRAMS: dict[str, tuple[str, ...]] = {
+    "sha256sum": ("sha256sum", *10 * ["/usr/bin/perl"]),
+    "xz": ("xz", "-kc", "/bin/bash"),
+    "perl": ("perl", "-e", "$x .= $_ for 1 .. 2000000; print length $x"),
+    "python3": ("/usr/bin/python3", "-S", "-c", "print(sum(i * i for i in range(2000000)))"),
+    "gcc": ("gcc", "-O2", "-S", "-o", "/dev/null", str(SOURCE)),
+    "sqlite3": ("sqlite3", ":memory:", SQL),
+}
+EMPTY = ("/bin/true",)
+VLWP = str(TOP / "vlwp")
+WAYS: dict[str, tuple[str, ...]] = {
+    "native": (),
+    "count": (VLWP, "count", "--"),
+    "plain": (VLWP, "shell", "--smp=1", "--"),
+    "valgrind": ("valgrind", "-q", "--tool=none", "--trace-children=yes"),
+    "callgrind": ("valgrind", "-q", "--tool=callgrind", "--trace-children=yes", "--callgrind-out-file=out.%p"),
+}
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--turns", type=number(1, 100), metavar="N", default=3,
-        help="how often each is measured, in turns (default 3); the medians count, least and greatest ratio are shown",
+        "--turns", type=number(1, 100), metavar="N", default=3, help="how often each is measured (default 3)"
     )
+    parser.add_argument("--only", choices=PROGRAMS, help="one program")
     add_json_option(parser)
 
 
-def _callgrind(options: Sequence[str], words: Sequence[str], runs: int) -> tuple[int, float]:
-    """Instructions, and the seconds of a run."""
+def _seconds(way: str, words: Sequence[str]) -> float:
+    """User's and system's, with all children."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     with tempfile.TemporaryDirectory() as folder:
-        out = Path(folder) / "out"
-        command = ["valgrind", "-q", "--tool=callgrind", f"--callgrind-out-file={out}", *options, *words]
-        began = time.monotonic()
-        for _ in range(runs):
-            subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        seconds = time.monotonic() - began
-        totals = [line for line in out.read_text(encoding="utf-8").splitlines() if line.startswith("totals: ")]
-    return int(totals[0].split()[1]), seconds / runs
+        where = Path(folder) if way == "callgrind" else TOP
+        line = [*WAYS[way], *words]
+        child = subprocess.run(line, cwd=where, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    if child.returncode:
+        raise Died(f"{way}: {words[0]} ended with status {child.returncode}: {child.stderr.decode(errors='replace')}")
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def _lwp(events: str, words: Sequence[str], runs: int) -> tuple[int, float]:
-    """Instructions and seconds, with the guest's boot."""
-    began = time.monotonic()
-    line = f"{shlex.join(words)} >/dev/null"
-    command: list[proc.Word] = [TOP / "vlwp", "count", "--json", events, f"--repeat={runs}", "--"]
-    command += ["/bin/sh", "-c", line]
-    text = proc.output(command, stderr=subprocess.DEVNULL)
-    result = json.loads(text[text.index("{"):])
-    last = [thread for thread in result["threads"] if thread["name"] == Path(words[0]).name]
-    return int(last[-1]["counts"]["instructions"]), time.monotonic() - began
+def _measure(name: str, turns: int) -> dict[str, Value]:
+    """A row: seconds natively, how many times that each way takes, and how many times count's callgrind takes."""
+    found: dict[str, list[float]] = {way: [] for way in WAYS}
+    for turn in range(turns + 1):
+        for way, seconds in found.items():
+            spent = _seconds(way, PROGRAMS[name]) - _seconds(way, EMPTY)
+            if turn:  # the first one notes files
+                seconds.append(max(spent, 0.001))
+    row: dict[str, Value] = {"program": name, "native_seconds": round(statistics.median(found["native"]), 3)}
+    for way in list(WAYS)[1:]:
+        ratios = [ours / native for ours, native in zip(found[way], found["native"], strict=True)]
+        row[way] = round(statistics.median(ratios), 2)
+    for what, (more, less) in {"callgrind_count": ("callgrind", "count"), "count_plain": ("count", "plain")}.items():
+        row[what] = round(statistics.median(a / b for a, b in zip(found[more], found[less], strict=True)), 2)
+    return row
 
 
-def _measure(words: Sequence[str], kind: tuple[str, str, Sequence[str]], turns: int) -> dict[str, Value]:
-    counts, events, options = kind
-    lwp, boot, callgrind = [], [], []
-    for _ in range(turns):
-        counted, with_boot = _lwp(events, words, 1)
-        _, many = _lwp(events, words, 1 + MORE)
-        lwp.append((many - with_boot) / MORE)
-        boot.append(with_boot - lwp[-1])
-        truth, seconds = _callgrind(options, words, CALLGRIND)
-        callgrind.append(seconds)
-    ratios = [theirs / ours for theirs, ours in zip(callgrind, lwp, strict=True)]
-    return {
-        "program": Path(words[0]).name, "counts": counts,
-        "lwp": counted, "callgrind": truth, "difference": counted - truth,
-        "lwp_seconds": round(statistics.median(lwp), 3), "boot_seconds": round(statistics.median(boot), 2),
-        "callgrind_seconds": round(statistics.median(callgrind), 3),
-        "ratio": round(statistics.median(ratios), 2),
-        "least": round(min(ratios), 2), "greatest": round(max(ratios), 2),
-    }
-
-
-COLUMNS = (
-    ("program", "program", 12), ("counts", "counts", 12),
-    ("lwp", "LWP", 14), ("callgrind", "callgrind", 14), ("difference", "difference", 12),
-    ("lwp_seconds", "LWP s", 8), ("boot_seconds", "boot s", 8), ("callgrind_seconds", "callgrind s", 13),
-    ("ratio", "callgrind/LWP", 15), ("least", "least", 8), ("greatest", "greatest", 10),
-)
+COLUMNS = {
+    "program": "program", "native_seconds": "native s", "count": "count-1", "plain": "no icount",
+    "valgrind": "valgrind", "callgrind": "callgrind", "callgrind_count": "callgrind/count-1", "count_plain": "icount",
+}
 
 
 def _line(values: Sequence[Value]) -> str:
-    return "".join(f"{value:{width}}" for value, (_, _, width) in zip(values, COLUMNS, strict=True))
+    return f"{values[0]:12}" + "".join(f"{value:>{max(11, len(name) + 2)}}"
+                                       for value, name in zip(values[1:], list(COLUMNS.values())[1:], strict=True))
+
+
+def _means(rows: Sequence[dict[str, Value]]) -> list[Value]:
+    """Geometric ones, of the ratios."""
+    columns = list(COLUMNS)[2:]
+    return ["all", "", *(round(math.prod(float(row[key]) for row in rows) ** (1 / len(rows)), 2) for key in columns)]
 
 
 def main(args: argparse.Namespace) -> int:
     if not shutil.which("valgrind"):
         raise Skip("valgrind is not installed")
     deps.ensure()
+    names = [args.only] if args.only else [name for name, words in PROGRAMS.items() if shutil.which(words[0])]
     if args.json:
-        print_json("count", [_measure(*pair, args.turns) for pair in itertools.product(PROGRAMS, KINDS)])
+        print_json("count", [_measure(name, args.turns) for name in names])
         return 0
-    print("".join(f"{title:{'<' if at < 2 else '>'}{width}}" for at, (_, title, width) in enumerate(COLUMNS)))
-    for words, kind in itertools.product(PROGRAMS, KINDS):
-        row = _measure(words, kind, args.turns)
-        print(_line([row[key] for key, _, _ in COLUMNS]), flush=True)
+    print(_line(list(COLUMNS.values())))
+    rows = []
+    for name in names:
+        rows.append(_measure(name, args.turns))
+        print(_line([rows[-1][key] for key in COLUMNS]), flush=True)
+    print(_line(_means(rows)))
     return 0
