@@ -23,7 +23,6 @@ from lab.guest.vm import GUEST_SHARE, run_directory
 from lab.nested import machine
 from lab.start import baseline
 from lab.start.run import how_ended
-from lab.testing import trace
 
 TAKES_PROGRAM = "program"
 
@@ -115,7 +114,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--taken",
         action="store_true",
-        help=f"count {TAKEN} too; other guests do in one more run, whose every branch is recorded",
+        help=f"count {TAKEN}, too, on {count1.NAME}",
     )
     parser.add_argument(
         "--by", choices=("function",), metavar="function",
@@ -327,10 +326,8 @@ def count_frozen(
     return runs
 
 
-def traced(
-    guest: machine.Machine, words: Sequence[str], taken: bool, by: bool, run: Path
-) -> tuple[int, list[Function]]:
-    """One more run, whose every branch is recorded: taken branches, and what each function executed, if wanted."""
+def traced(guest: machine.Machine, words: Sequence[str], run: Path) -> list[Function]:
+    """One more run, whose every branch is recorded: what each function executed."""
     options = ["--windows=all"]
     machine.deliver_windows(guest, options)
     guest.runs = 1
@@ -342,11 +339,11 @@ def traced(
         _boot(guest, run, "trace", options, words)
     data = run / "share/trace.lwp.1"
     if guest.passed:
-        return 0, []
+        return []
     if not data.is_file():
         raise Died("no branches were recorded")
-    report = _report(data, "--exact", "--limit=0") if by else {}
-    return trace.taken(data) if taken else 0, report.get("functions", [])
+    functions: list[Function] = _report(data, "--exact", "--limit=0")["functions"]
+    return functions
 
 
 def functions_table(functions: Sequence[Function]) -> str:
@@ -412,13 +409,11 @@ def _count(
     args: argparse.Namespace, guest: machine.Machine, events: Sequence[str], run: Path,
     before: baseline.Baseline | None,
 ) -> int:
-    taken = args.taken or any(event == TAKEN for event, _ in args.max)
     guest.passes, user_stats = not guest.in_lab, guest.stats
     if guest.frozen:
-        wanted, taken = [*events, *([TAKEN] if taken else [])], False
-        runs = count_frozen(guest, wanted, args.program, run, args.repeat)
+        runs = count_frozen(guest, events, args.program, run, args.repeat)
     else:
-        if args.repeat > 1 or taken or args.by:
+        if args.repeat > 1 or args.by:
             keep_input(run / "share" / INPUT)
         say(f"counting {shlex.join(args.program)}, {'once' if args.repeat == 1 else f'{args.repeat} times'} ...")
         guest.runs = args.repeat
@@ -430,11 +425,7 @@ def _count(
             shutil.copyfileobj(file, sys.stdout.buffer)
     if user_stats and runs and not guest.frozen:
         shutil.copyfile(f"{guest.stats}.{len(runs)}", user_stats)
-    functions: list[Function] = []
-    if (taken or args.by) and runs and not guest.passed:
-        number, functions = traced(guest, args.program, taken, bool(args.by), run)
-        for one in runs:
-            one.total.update({TAKEN: number} if taken and not guest.passed else {})
+    functions = traced(guest, args.program, run) if args.by and runs and not guest.passed else []
     if runs:
         _show(args, guest, runs, functions, before)
     if guest.passed:
@@ -463,6 +454,10 @@ def main(args: argparse.Namespace) -> int:
     if not args.program:
         raise Usage("count what? Give a program after --")
     events = events_of(guest, args.events or (), args.max)
+    if args.taken or any(event == TAKEN for event, _ in args.max):
+        if not guest.frozen:
+            raise Usage(f"{TAKEN} are counted on {count1.NAME} only")
+        events = (*events, TAKEN)
     before = baseline.read(args.baseline) if args.baseline else None
     if args.save:
         writable(args.save)

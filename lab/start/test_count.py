@@ -5,7 +5,6 @@ import argparse
 import contextlib
 import os
 import re
-import struct
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,9 +15,6 @@ from lab.common.say import Died, Usage
 from lab.guest import files
 from lab.nested.machine import Machine
 from lab.start import count
-from lab.testing import trace
-
-KIND_CONFIG = 1
 
 
 def thread(initial: int, final: int, records: int = 0, **changed: Any) -> dict[str, Any]:
@@ -157,27 +153,3 @@ def test_what_is_not_there_is_refused() -> None:
     with pytest.raises(Usage):
         count.events_of(Machine(), ("branches",), [("instructions", 1)])
     assert count.events_of(Machine(), ("branches",), [("branches", 1), (count.TAKEN, 1)]) == ("branches",)
-
-
-def taken(data: Path, missed: int) -> int:
-    """A window of three records, of which two were taken; a RECORDS section's are not counted."""
-    flags = (0x8000, 0x0000, 0xB000)
-    records = b"".join(struct.pack("<BBHIQQQ", 3, 0, flag, 0, 1, 2, 0) for flag in flags)
-    window = struct.pack("<IIQQII", 0, 3, 0, 3, 1, 0) + records
-    end = struct.pack("<IIQQQ", 0, 1, 0, 3, missed)
-    content = b"LWPDATA\n" + bytes(8)
-    for kind, payload in ((KIND_CONFIG, b"odd"), (trace.WINDOW, window), (7, records), (trace.THREAD_END, end)):
-        content += struct.pack("<IIQ", kind, 0, len(payload)) + payload + bytes(-len(payload) % 8)
-    data.write_bytes(content)
-    return trace.taken(data)
-
-
-def test_taken_branches_have_tkn(tmp_path: Path) -> None:
-    """Whatever other flags they have."""
-    assert taken(tmp_path / "data", 0) == 2
-
-
-def test_a_trace_with_missed_events_is_refused(tmp_path: Path) -> None:
-    """It is not complete."""
-    with pytest.raises(Died):
-        taken(tmp_path / "data", 1)
