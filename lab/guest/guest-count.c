@@ -266,11 +266,12 @@ static void take_record(const void *bytes)
 void count_take(void)
 {
 	const char *bytes = (const char *)ring + PAGE;
-	uint64_t head = __atomic_load_n(&ring->data_head, __ATOMIC_ACQUIRE);
+	uint64_t head = *(volatile __u64 *)&ring->data_head;
 	uint64_t tail = ring->data_tail, at, size = RING_PAGES * PAGE;
 	static char record[UINT16_MAX + 1];
 	struct perf_event_header next;
 
+	__atomic_thread_fence(__ATOMIC_ACQUIRE); /* records up to the head are there */
 	for (; tail < head; tail += next.size) {
 		at = tail %
 		     size; /* a head never wraps: records are multiples of 8 bytes, and so is it */
@@ -283,7 +284,8 @@ void count_take(void)
 		}
 		take_record(record);
 	}
-	__atomic_store_n(&ring->data_tail, tail, __ATOMIC_RELEASE);
+	__atomic_thread_fence(__ATOMIC_RELEASE); /* they have been read */
+	*(volatile __u64 *)&ring->data_tail = tail;
 }
 
 static void write_counts(FILE *to, const uint64_t *counts)
