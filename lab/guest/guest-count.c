@@ -3,7 +3,8 @@
  * Counting in a guest with one processor. Its counters count user mode, whoever executes. When the kernel switches tasks
  * it writes their values and the task's number into a ring: what was counted since the record before is this task's. An
  * exec has a record, too, with which the counts of the command begin: the loader's first instruction is counted, and
- * none of ours. Forks say who belongs to the command.
+ * none of ours. So has an exit: when a thread that has exited leaves the processor, its number is no longer known.
+ * Forks say who belongs to the command.
  *
  * The file COUNTS has lines:
  *   total COUNT...                       in the order of the events
@@ -54,15 +55,15 @@ static const uint64_t counters[COUNTERS] = { RETIRED_INSTRUCTIONS, RETIRED_BRANC
 
 static unsigned int chosen[EVENTS], events;
 
-/* The group: switches of tasks, execs, and then so many of the counters. */
-#define FIRST_COUNTER 2
-#define EXEC_ID "/sys/kernel/tracing/events/sched/sched_process_exec/id"
+/* The group: switches of tasks, execs, exits, and then so many of the counters. */
+enum { EXECS = 1, EXITS, FIRST_COUNTER };
+#define TRACING "/sys/kernel/tracing"
 
 static unsigned int members[COUNTERS], member_count;
 static int leader = -1;
 static struct perf_event_mmap_page *ring;
 static uint64_t last[COUNTERS], execs;
-static unsigned long long exec_id;
+static unsigned long long exec_id, exit_id;
 static uint64_t lost;
 
 struct row {
@@ -156,18 +157,38 @@ static int open_event(struct perf_event_attr *attr)
 	return fd;
 }
 
+static unsigned long long tracepoint(const char *path)
+{
+	unsigned long long id;
+	FILE *f = fopen(path, "re");
+
+	if (!f || fscanf(f, "%llu", &id) != 1)
+		trouble("%s: %s", path, strerror(errno));
+	fclose(f);
+	return id;
+}
+
 void count_prepare(void)
 {
-	FILE *f;
-
 	if (exec_id)
 		return;
-	mount("tracefs", "/sys/kernel/tracing", "tracefs", 0, NULL);
-	f = fopen(EXEC_ID, "re");
-	if (!f || fscanf(f, "%llu", &exec_id) != 1)
-		trouble("%s: %s", EXEC_ID, strerror(errno));
-	fclose(f);
-	umount("/sys/kernel/tracing");
+	mount("tracefs", TRACING, "tracefs", 0, NULL);
+	exec_id = tracepoint(TRACING "/events/sched/sched_process_exec/id");
+	exit_id = tracepoint(TRACING "/events/sched/sched_process_exit/id");
+	umount(TRACING);
+}
+
+/* records_of - a tracepoint's records, in the order of the others */
+static void records_of(unsigned long long id)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_TRACEPOINT,
+		.config = id,
+		.sample_period = 1,
+	};
+
+	if (ioctl(open_event(&attr), PERF_EVENT_IOC_SET_OUTPUT, leader))
+		trouble("cannot notice execs and exits: %s", strerror(errno));
 }
 
 void count_start(pid_t child)
@@ -182,7 +203,6 @@ void count_start(pid_t child)
 		.watermark = 1,
 		.wakeup_watermark = RING_PAGES * PAGE / 2,
 	};
-	struct perf_event_attr exec = { .type = PERF_TYPE_TRACEPOINT, .sample_period = 1 };
 	struct perf_event_attr counter = { .type = PERF_TYPE_RAW, .exclude_kernel = 1 };
 
 	if (!events)
@@ -193,9 +213,8 @@ void count_start(pid_t child)
 	if (ring == MAP_FAILED)
 		trouble("cannot count threads: %s", strerror(errno));
 	count_prepare();
-	exec.config = exec_id;
-	if (ioctl(open_event(&exec), PERF_EVENT_IOC_SET_OUTPUT, leader))
-		trouble("cannot notice exec: %s", strerror(errno));
+	records_of(exec_id);
+	records_of(exit_id);
 	for (unsigned int i = 0; i < member_count; i++) {
 		counter.config = counters[members[i]];
 		open_event(&counter);
@@ -217,9 +236,9 @@ static void take_sample(struct row *row, const uint64_t *values)
 			row->counts[members[i]] += now - last[i];
 		last[i] = now;
 	}
-	if (row && values[1] != execs)
+	if (row && values[EXECS] != execs)
 		row->counted = true;
-	execs = values[1];
+	execs = values[EXECS];
 }
 
 static void take_record(const void *bytes)
