@@ -130,16 +130,16 @@ class Monitor:
         with suppress(EOFError):
             self.send("cont")
 
-    def save(self, path: Path) -> bytearray:
+    def save(self, path: Path, capability: str = "events") -> bytearray:
         """Its state as a stream, also in a file."""
-        self.way()
+        self.way(capability)
         self.do("migrate", uri=f"file:{path}")
         assert self.migrated(), "it is not saved"
         return bytearray(path.read_bytes())
 
-    def load(self, path: Path) -> bool:
+    def load(self, path: Path, capability: str = "events") -> bool:
         """Take up a stream, of a machine that was started with -incoming defer. False: it is refused."""
-        self.way()
+        self.way(capability)
         self.do("migrate-incoming", uri=f"file:{path}")
         return self.migrated()
 

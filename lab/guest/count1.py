@@ -74,6 +74,7 @@ class Count1:
     variables: dict[str, str] = field(default_factory=dict)  # that the program gets besides
     memory: Path | None = None  # a file for its memory, which others look at
     debugger: str = ""  # a device for one, for which it waits
+    emulator: Path | None = None  # in QEMU's place, once there is the snapshot
     name: str = ""  # with all that a number depends on, once it has run
     translator: str = ""  # more properties of TCG, which change nothing
     watched: tuple[str, ...] = ()  # more of QEMU's words, by which it is looked at

@@ -241,8 +241,8 @@ def boot(
     if one.memory:
         proc.output(["cp", "--sparse=always", machine.memory, one.memory])
         memory = f"{one.memory},share=on"
-    emulator = [str(places.qemu()), *count1.frozen(run, memory, one.program.image, request, one), "-incoming", "defer"]
-    line = vmrun_alone(run, emulator, f"--restore={machine.state}", *options)
+    words = [*count1.frozen(run, memory, one.program.image, request, one), "-incoming", "defer"]
+    line = vmrun_alone(run, [str(one.emulator or places.qemu()), *words], f"--restore={machine.state}", *options)
     if passes:
         return proc.call_passing([line[0], "--pass-signals", *line[1:]], **stdio)
     return proc.call(line, **stdio), 0

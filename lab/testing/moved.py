@@ -8,8 +8,8 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from unittest import mock
 
 from lab.common import places
 from lab.common.qmp import Vm
@@ -17,6 +17,7 @@ from lab.guest import frozen
 from lab.guest.count1 import Count1
 
 MOVES = "moves"  # a line each
+KEPT = "x-ignore-shared"  # the program's files, which others look at too, are not moved
 
 
 def door(folder: Path, moments: Sequence[float]) -> Path:
@@ -33,8 +34,8 @@ def moved(one: Count1, place: Path, command: Sequence[str], moments: Sequence[fl
     """A run of a command on count-1, which is moved at these moments: the files of its share, and its moves."""
     share = place / "share"
     share.mkdir(parents=True)
-    with mock.patch.dict(os.environ, {"VLWP_QEMU": str(door(place, moments))}), (share / "output").open("wb") as out:
-        status, _ = frozen.boot(one, place, command, stdout=out, stderr=out)
+    with (share / "output").open("wb") as out:
+        status, _ = frozen.boot(replace(one, emulator=door(place, moments)), place, command, stdout=out, stderr=out)
     moves = place / MOVES
     found = {path.name: path.read_bytes() for path in share.iterdir()}
     return {**found, "status": str(status).encode()}, len(moves.read_text().split()) if moves.exists() else 0
@@ -51,21 +52,21 @@ def differs(one: dict[str, bytes], other: dict[str, bytes]) -> str:
 
 
 def _run(argv: list[str], folder: Path, moments: list[float]) -> int:
-    """Until the guest ends. What is inherited goes on: sockets of who has started us."""
+    """Until the guest ends. What is inherited goes on: sockets of who has started us. It is moved only when it runs."""
     inherited = [number for number in map(int, os.listdir("/proc/self/fd")) if number > 2]
     passed = [number for number in inherited if Path(f"/proc/self/fd/{number}").exists() and os.get_inheritable(number)]
     stream, incoming = folder / "stream", False
     for turn in range(len(moments) + 1):
-        words = [*argv, "-incoming", "defer"] if incoming else argv
-        with Vm(words, folder / f"log{turn}", fds=passed) as vm:
-            if incoming and not vm.load(stream):
+        with Vm(argv, folder / f"log{turn}", fds=passed) as vm:
+            if incoming and not vm.load(stream, KEPT):
                 raise SystemExit("it does not take up what was saved")
+            vm.event("RESUME")
             if turn == len(moments):
                 return vm.child.wait()
             try:
                 return vm.child.wait(moments[turn])
             except subprocess.TimeoutExpired:
-                vm.save(stream)
+                vm.save(stream, KEPT)
         with (folder / MOVES).open("a", encoding="ascii") as told:
             told.write(f"{turn}\n")
         incoming = True
