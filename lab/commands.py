@@ -6,6 +6,7 @@ for its module."""
 from dataclasses import dataclass
 from typing import Any
 
+from lab.common.places import RELEASE
 
 ALL = "soak or not soak"
 
@@ -145,6 +146,10 @@ COMMANDS = (
 )
 
 
+RELEASED = ("run", "count", "freeze", "shell")  # what needs no source tree
+OFFERED = tuple(command for command in COMMANDS if not RELEASE or command.name in RELEASED)
+
+
 def find(name: str) -> Command | None:
     """The command of this name."""
-    return next((command for command in COMMANDS if command.name == name), None)
+    return next((command for command in OFFERED if command.name == name), None)

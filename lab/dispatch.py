@@ -10,8 +10,9 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from lab.commands import COMMANDS, Command, find
+from lab.commands import OFFERED, Command, find
 from lab.common import bases, proc
+from lab.common.places import RELEASE
 from lab.common.say import Stop, Usage, say
 from lab.common.steps import jobs_count
 
@@ -24,6 +25,11 @@ VLWP_BUILD_DIR=DIR builds in DIR instead of ./build; VLWP_JOBS=N sets the
 number of compilers. Start with README.md.
 exit status: 0 done, 1 failed, 2 usage, 77 skipped: something is missing"""
 
+RELEASE_END = """
+  ./vlwp COMMAND --help      its options; ./lwpctl --help, for what run --data has kept
+
+Images of programs' files are kept in ~/.cache/vlwp (XDG_CACHE_HOME says where else)."""
+
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
@@ -33,11 +39,11 @@ class _Parser(argparse.ArgumentParser):
 def overview() -> str:
     """What ./vlwp help prints; it fits a screen of 80 columns and 30 lines."""
     lines = ["usage: ./vlwp COMMAND [...]", ""]
-    for command in COMMANDS:
+    for command in OFFERED:
         names = command.words or ("|".join(p.name for p in command.parts) if len(command.parts) < 3 else "NAME")
         words = f"{command.name} {names}" if command.words or command.parts else command.name
         lines.append(f"  {words:<{WIDTH}}{command.summary}")
-    return "\n".join(lines) + "\n" + OVERVIEW_END
+    return "\n".join(lines) + "\n" + (RELEASE_END if RELEASE else OVERVIEW_END)
 
 
 def parts_of(command: Command) -> str:

@@ -114,7 +114,8 @@ def _make(log: IO[str], guest: Path, init: Path) -> None:
     for name, modules in (("initramfs", MODULES), ("count-1", FROZEN_MODULES)):
         shutil.rmtree(guest / name, ignore_errors=True)
         collect_modules(guest / name / "modules", sysroot, modules)
-        shutil.copy2(init, guest / name / "init")
+        # Without what names the directory in which it was built: it is in the memory of count-1.
+        proc.output(["strip", "--remove-section=.note.gnu.build-id", "-o", guest / name / "init", init])
     pack(guest / "initramfs", guest / "initramfs.cpio", log)
     new, image = guest / "vmlinux.new", image_file(sysroot)
     try:

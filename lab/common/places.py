@@ -10,7 +10,8 @@ from lab.common import bases
 
 TOP = Path(__file__).resolve().parents[2]
 LAB = TOP / "lab"
-BUILD = Path(os.path.abspath(os.environ.get("VLWP_BUILD_DIR") or TOP / "build"))
+RELEASE = (TOP / "RELEASE").is_file()  # this is what `package --release` has made; nothing is built in it
+BUILD = TOP / "build" if RELEASE else Path(os.path.abspath(os.environ.get("VLWP_BUILD_DIR") or TOP / "build"))
 os.environ["VLWP_BUILD_DIR"] = str(BUILD)  # a ./vlwp that we start may be in another directory
 HOST = BUILD / "host"  # what Meson builds for this machine and for guests
 FIRMWARE = BUILD / "firmware"
@@ -19,7 +20,9 @@ GUEST_I386 = BUILD / "guest-i386"
 KVM = BUILD / bases.of_linux("kvm")
 SRC = BUILD / "src"  # unpacked sources
 DL = BUILD / "dl"  # packages from the archive
-LOG = BUILD / "log"
+CACHE = Path("/", os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "vlwp")
+KEPT = CACHE if RELEASE else BUILD  # what runs leave for the next
+LOG = KEPT / "log"
 
 PYTHON = "/usr/bin/python3"
 LWPCTL = HOST / "host-tools/lwpctl"

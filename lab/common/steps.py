@@ -17,12 +17,13 @@ from pathlib import Path
 from typing import IO
 
 from lab.common import proc
-from lab.common.places import BUILD, LOG, TOP
+from lab.common.places import BUILD, LOG, RELEASE, TOP
 from lab.common.say import Died, alive, duration, say
 
 WORTH_TELLING = 2  # seconds; shorter steps and waits are not reported
 LINE_LIMIT = 200  # columns of an error that are shown
 ERROR = re.compile(r"(\berror\b|^E: |\bfatal\b|No such file|undefined reference)", re.IGNORECASE)
+OWN = "XDG_CACHE_HOME" if RELEASE else "VLWP_BUILD_DIR"  # says where we write
 PROGRESS = re.compile(r"^\[(\d+)/(\d+)\]")
 
 Work = Sequence[proc.Word] | Callable[[IO[str]], None]
@@ -34,9 +35,9 @@ def make_dir(*dirs: Path) -> None:
         try:
             path.mkdir(parents=True, exist_ok=True)
         except OSError as err:
-            raise Died(f"cannot create a directory: {path}: {err.strerror}") from err
+            raise Died(f"cannot create a directory: {path}: {err.strerror}: set {OWN} to a directory of yours") from err
         if not os.access(path, os.W_OK):
-            raise Died(f"{path} is not writable: fix its owner, or set VLWP_BUILD_DIR to a directory of yours")
+            raise Died(f"{path} is not writable: fix its owner, or set {OWN} to a directory of yours")
 
 
 @contextmanager

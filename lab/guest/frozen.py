@@ -22,7 +22,7 @@ from lab.guest.erofs import Image
 from lab.guest.files import keep_input
 from lab.guest.vm import GUEST_SHARE, HOST_ROOT, vmrun, vmrun_alone
 
-IMAGES, NOTES = snapshot.PLACE / "images", snapshot.PLACE / "notes"
+IMAGES, NOTES = (places.KEPT / count1.NAME / name for name in ("images", "notes"))
 KEPT = 4 << 30  # bytes of images
 
 
@@ -63,7 +63,6 @@ def _image(members: Iterable[tuple[Any, Any]], size: int, to: Path) -> str:
 
 def _kept(members: Iterable[tuple[Any, Any]]) -> tuple[Path, str]:
     """The image of these, among those that are kept, and its hash."""
-    make_dir(IMAGES, NOTES)
     new = IMAGES / f"new-{os.getpid()}"
     try:
         found = _image(members, count1.FILES, new)
@@ -76,6 +75,7 @@ def _kept(members: Iterable[tuple[Any, Any]]) -> tuple[Path, str]:
 
 def of_capsule(file: Path, run: Path) -> count1.Program:
     """The program that a capsule has."""
+    make_dir(IMAGES, NOTES)
     with capsule.opened(file) as content:
         below, given = f"{capsule.ROOT}/", None
         members = []
@@ -143,7 +143,8 @@ def note(
     shared = f"local,path={share},mount_tag=share,security_model=none,multidevs=remap"
     emulator = [str(places.qemu()), *count1.booted(place, root), "-virtfs", shared]
     options = [f"--cwd={head.directory}", *([f"--count={','.join(how.events)}"] if how.events else [])]
-    words = vmrun(place, emulator, command, *options, *(["--pass-signals"] if how.passes else []), root=root)
+    options += ["--pass-signals"] if how.passes else []
+    words = vmrun(place, emulator, command, *options, root=root, modules=False)  # which lie elsewhere in each tree
     variables = [f"{name}={value}" for name, value in head.environment.items()]
     given = run / capsule.INPUT
     with (given if given.is_file() else Path(os.devnull)).open("rb") as source:
@@ -178,6 +179,7 @@ def program(
 ) -> count1.Program | None:
     """A program of this machine, or of a root; the command is what runs it. None: a signal has ended it while its files
     were noted."""
+    make_dir(IMAGES, NOTES)
     how = how or Noting()
     head, given = head_of(one, root, words), _given(run)
     said = hashlib.sha256(given.read_bytes()).hexdigest() if given else ""
@@ -236,7 +238,7 @@ def boot(
     request = run / "request"
     hashes = one.program.hash + _request(one, asked, one.program.given, not events, request)
     files = hashlib.sha256(hashes.encode()).hexdigest()[:12]
-    one.name = f"{count1.NAME}-local {machine.hash}, seed {one.seed}, files {files}"
+    one.name = f"{count1.NAME}{'' if places.RELEASE else '-local'} {machine.hash}, seed {one.seed}, files {files}"
     memory = f"{machine.memory},readonly=on,rom=off"
     if one.memory:
         proc.output(["cp", "--sparse=always", machine.memory, one.memory])

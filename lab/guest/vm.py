@@ -67,13 +67,15 @@ def run_directory(name: str = "vlwp") -> Iterator[Path]:
 
 def vmrun(
     run: Path, qemu_command: Sequence[str], command: Sequence[str], *options: str, linux: str = "",
-    root: Path = HOST_ROOT,
+    root: Path = HOST_ROOT, modules: bool = not places.RELEASE,
 ) -> list[str]:
     """The command line that runs one command in the guest that a QEMU command line makes; more options of
-    vmrun; linux: the base of the guest's kernel."""
+    vmrun; linux: the base of the guest's kernel, whose modules it sees."""
     if root == HOST_ROOT:
-        modules = places.guest_of(linux) / "sysroot/lib/modules" / kernel.version(linux)
-        options += (f"--cwd={os.getcwd()}", f"--modules={modules}")
+        options += (f"--cwd={os.getcwd()}",)
+    if root == HOST_ROOT and modules:
+        tree = places.guest_of(linux) / "sysroot/lib/modules"
+        options += (f"--modules={tree / kernel.version(linux)}",)
     return [*_vmrun(run, options), *qemu_command, "--", *command]
 
 

@@ -165,6 +165,8 @@ def from_options(
         raise Died(f"VLWP_QEMU={given}: no program there")
     if machine.accel == "kvm":
         machine.in_lab = not kvm_has_lwp()
+        if machine.in_lab and places.RELEASE:
+            raise Died("--accel=kvm: this machine's KVM has no LWP, and this release has no machine that emulates one")
         if not machine.in_lab and not os.access("/dev/kvm", os.W_OK):
             raise Skip("--accel=kvm needs write access to /dev/kvm")
     for option in ("pmu_row", "pmu_model"):

@@ -11,7 +11,7 @@ from pathlib import Path
 from subprocess import DEVNULL, PIPE
 
 from lab.building import deps, tools
-from lab.common import proc
+from lab.common import places, proc
 from lab.common.places import LINUX_PROGRAMS, LWPCTL, LWPRUN, user_name
 from lab.common.say import Died, Usage, say
 from lab.guest.files import copy, writable
@@ -97,7 +97,7 @@ def main(args: argparse.Namespace) -> int:
         writable(args.data)
     if args.report_file:
         writable(args.report_file)
-    if args.report or args.lwprun:
+    if (args.report or args.lwprun) and not places.RELEASE:
         deps.ensure()
         tools.build(everything=False)
     if args.report:
