@@ -33,3 +33,10 @@ def build(everything: bool = True) -> None:
         meson.fetch()
         targets = () if everything else TO_RUN
         meson.build(HOST, NAME, OPTIONS, *targets, about=40 if everything else 20)
+
+
+def build_static() -> None:
+    """lwprun for guests that have none of its libraries."""
+    with build_lock("tools"):
+        meson.fetch()
+        meson.build(HOST, NAME, OPTIONS, "guest-tools/lwprun-static", about=5)

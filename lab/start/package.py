@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Build the Debian packages: the source package, with QEMU's source as a component, and from it the binary packages.
-With --kit, fill DIR with what tries LWP on a machine without installing anything: run there `sudo DIR/run`."""
+With --kit, fill DIR with what tries LWP on a machine without installing anything: run there `sudo DIR/run`. With
+--release, write the release file, which counts and profiles on any x86-64 Linux (docs/release.md), and its sources."""
 
 import argparse
 import os
@@ -15,7 +16,7 @@ from lab.common import proc
 from lab.common.places import BUILD, TOP
 from lab.common.say import Died, Usage, say
 from lab.common.steps import build_lock, make_dir, need_space, step
-from lab.start import kit
+from lab.start import kit, release_file
 
 WORK = BUILD / "package"
 TAKES_BASE = True
@@ -26,6 +27,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """What it takes."""
     parser.add_argument("dir", type=Path, metavar="DIR", help="a new directory")
     parser.add_argument("--kit", action="store_true", help="the probe, KVM's modules and their tests, no packages")
+    parser.add_argument("--release", action="store_true", help="the release file and its sources, no packages")
     parser.add_argument("--kernel", metavar="RELEASE", help="the kit's kernel, as by uname -r (default: that of here)")
 
 
@@ -66,6 +68,11 @@ def main(args: argparse.Namespace) -> None:
         raise Died(f"{place}: is there and not empty: name a new directory")
     if args.kernel and not args.kit:
         raise Usage("package --kernel is for --kit")
+    if args.kit and args.release:
+        raise Usage("package --kit and --release are two things")
+    if args.release:
+        release_file.write(place)
+        return
     if args.kit:
         kit.make(place, args.kernel or os.uname().release)
         say(f"{place}: on the machine to be tried, sudo {place}/run; README.md there says more")
