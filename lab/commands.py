@@ -106,6 +106,7 @@ SOAKS = (
     _soak("bases", "the tests with other kernels and QEMUs, and migration between them"),
     _soak("series", "the series on Debian's and upstream's sources"),
     _soak("dkms", "install kvm in fresh Debian systems"),
+    _soak("release", "the release file as three users of bare Debian systems, and built twice"),
     _soak("packages", "the Debian packages, built and installed in fresh systems"),
 )
 

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The release file in bare Debian systems, and from another build."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from lab.common import archive
+from lab.common.places import TOP
+from lab.start import release_file
+from lab.testing import fresh_root
+from lab.testing.fresh_root import enter
+from lab.tests.conftest import good
+
+FILE = f"{release_file.NAME}.tar.zst"
+SUITES = (*archive.RELEASES, "sid")
+# As root, as a user, and as one without a home: each counts, twice, and profiles. Nobody has Python or a compiler.
+INSIDE = f"""
+useradd --create-home user
+useradd --no-create-home --home-dir /nonexistent homeless
+if command -v python3 gcc; then exit 1; fi
+tar -C /opt -xf /root/{FILE}
+cd /
+vlwp() {{ # USER NAME=VALUE ARG...: as that user, with his home or another place for what is kept
+    user=$1 home=$2
+    shift 2
+    setpriv --reuid="$user" --regid="$user" --clear-groups --inh-caps=-all \\
+        env "$home" /opt/{release_file.NAME}/vlwp "$@"
+}}
+for who in root=HOME=/root user=HOME=/home/user homeless=XDG_CACHE_HOME=/tmp/cache; do
+    name=${{who%%=*}} home=${{who#*=}}
+    for i in 1 2; do vlwp "$name" "$home" count -- sort /etc/passwd >"/tmp/$name.$i"; done
+    cmp "/tmp/$name.1" "/tmp/$name.2"
+    cmp /tmp/root.1 "/tmp/$name.1"
+    vlwp "$name" "$home" run -- perl -e '$s += $_ for 1 .. 1000000' | grep -w Perl_pp_add
+done
+if vlwp homeless HOME=/nonexistent count -- true; then exit 1; fi
+"""
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """It and its sources."""
+    place = tmp_path_factory.mktemp("release") / "files"
+    good([TOP / "vlwp", "package", "--release", place])
+    return place / FILE
+
+
+@pytest.mark.soak
+@pytest.mark.xdist_group("release")
+@pytest.mark.parametrize("suite", SUITES)
+def test_release_in(suite: str, file: Path) -> None:
+    """Three users of a bare system count the same twice, and profile."""
+    fresh_root.require("soak release")
+    with fresh_root.fresh_root(suite, ("perl-base", "zstd")) as root:
+        shutil.copy(file, root / "root")
+        good(enter(root, INSIDE))
+
+
+@pytest.mark.soak
+@pytest.mark.xdist_group("release")
+def test_release_built_twice(file: Path, tmp_path: Path) -> None:
+    """A clone of this commit gives the same bytes."""
+    good(["git", "clone", "-q", TOP, tmp_path / "clone"])
+    good(["env", "-u", "VLWP_BUILD_DIR", tmp_path / "clone/vlwp", "package", "--release", tmp_path / "files"])
+    good(["cmp", file, tmp_path / "files" / FILE])
