@@ -176,7 +176,10 @@ def _lay_out_sources(tree: Path, packages: Iterable[str]) -> None:
         _copy(TOP / name, tree / NAME / name)
     archive.add_sources(archive.debian_codename())
     files = [archive.package(_kernel_source()), *(kernel.SYSROOT / "boot").glob("config-*")]
-    files += [file for package in packages for file in archive.source_package(package)]
+    try:
+        files += [file for package in packages for file in archive.source_package(package)]
+    except Died as err:
+        raise Died(f"{err}: the archive has newer ones: bring this Debian up to date, and write the file again") from err
     for file in files:
         _copy(file, tree / file.name)
 

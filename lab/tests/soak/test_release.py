@@ -33,7 +33,7 @@ for who in root=HOME=/root user=HOME=/home/user homeless=XDG_CACHE_HOME=/tmp/cac
     for i in 1 2; do vlwp "$name" "$home" count -- sort /etc/passwd >"/tmp/$name.$i"; done
     cmp "/tmp/$name.1" "/tmp/$name.2"
     cmp /tmp/root.1 "/tmp/$name.1"
-    vlwp "$name" "$home" run -- perl -e '$s += $_ for 1 .. 1000000' | grep -w Perl_pp_add
+    vlwp "$name" "$home" run -- perl -e '$s += $_ for 1 .. 1000000' | grep -w Perl_runops_standard
 done
 if vlwp homeless HOME=/nonexistent count -- true; then exit 1; fi
 """
