@@ -26,6 +26,7 @@ VERSION = (TOP / "VERSION").read_text(encoding="ascii").strip()
 NAME = f"vlwp-{VERSION}"
 LIMIT = 40_000_000  # bytes
 COMPRESS = "--use-compress-program=zstd -19 --long=27 --single-thread"
+BESIDES = ("/usr/share/seabios/bios-256k.bin", "/usr/lib/x86_64-linux-gnu/libiberty.a")  # is in it, too
 LOADER = "ld-linux-x86-64.so.2"
 TOOLS = HOST / "guest-tools"
 PROGRAMS = (HOST / "lab/guest/vmrun", places.LWPCTL)  # and QEMU: they have the release's libraries
@@ -164,7 +165,7 @@ def lay_out(tree: Path) -> list[str]:
     """Write the tree, without building. Result: the source packages of what it has besides this repository."""
     binaries = [*_programs(tree), *_python(tree)]
     _guest(tree)
-    files = [*_libraries(tree, binaries), Path(places.PYTHON).resolve(), Path("/usr/share/seabios/bios-256k.bin")]
+    files = [*_libraries(tree, binaries), Path(places.PYTHON).resolve(), *map(Path, BESIDES)]
     _copy(HERE / "vlwp.sh", tree / "vlwp")
     return _texts(tree, files)
 
@@ -179,7 +180,7 @@ def _lay_out_sources(tree: Path, packages: Iterable[str]) -> None:
     try:
         files += [file for package in packages for file in archive.source_package(package)]
     except Died as err:
-        raise Died(f"{err}: the archive has newer ones: bring this Debian up to date, and write the file again") from err
+        raise Died(f"{err}: where the archive has a newer one, bring this Debian up to date and begin again") from err
     for file in files:
         _copy(file, tree / file.name)
 
