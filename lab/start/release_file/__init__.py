@@ -26,6 +26,7 @@ VERSION = (TOP / "VERSION").read_text(encoding="ascii").strip()
 NAME = f"vlwp-{VERSION}"
 LIMIT = 40_000_000  # bytes
 COMPRESS = "--use-compress-program=zstd -19 --long=27 --single-thread"
+PAGES = ("case-counts.md", "count-1.md", "languages.md", "release.md")
 BESIDES = ("/usr/share/seabios/bios-256k.bin", "/usr/lib/x86_64-linux-gnu/libiberty.a")  # is in it, too
 LOADER = "ld-linux-x86-64.so.2"
 TOOLS = HOST / "guest-tools"
@@ -133,14 +134,14 @@ def _kernel_source() -> str:
 
 
 def _texts(tree: Path, files: Iterable[Path]) -> list[str]:
-    """Licences, and whose source the release has. Result: the source packages, NAME=VERSION."""
+    """Licences, pages for users, and whose source the release has. Result: the source packages, NAME=VERSION."""
     packages = sorted({_owner(file) for file in files})
     query = ["dpkg-query", "-W", "-f", "${source:Package}=${source:Version}\n", *packages]
     listed = sorted({*proc.output(query).split(), f"qemu={bases.qemu_base().version}"})
     for package in packages:
         _copy(Path("/usr/share/doc", package.partition(":")[0], "copyright"), tree / "copyright" / package)
-    for file in (TOP / "LICENSES").iterdir():
-        _copy(file, tree / "LICENSES" / file.name)
+    for file in (*(TOP / "LICENSES").iterdir(), *(TOP / "docs" / name for name in PAGES)):
+        _copy(file, _there(tree, file))
     chosen = {"linux": bases.linux_base().series, "qemu": bases.qemu_base().series}
     text = "".join([
         "[default]\n", *(f'{kind} = "{series}"\n' for kind, series in chosen.items()),

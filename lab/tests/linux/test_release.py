@@ -59,7 +59,8 @@ def test_release_profiles(tree: Path, tmp_path: Path) -> None:
 
 @pytest.mark.xdist_group("release")
 def test_release_has_what_it_offers(tree: Path) -> None:
-    """Other commands, bases and the lab are refused in one line."""
+    """Other commands and bases are refused in one line; there is the page that `count --help` names."""
+    assert "docs/count-1.md" in alone(tree, "count", "--help").out and (tree / "docs/count-1.md").is_file()
     offered = [line.split()[0] for line in alone(tree, "help").out.splitlines() if line.startswith("  ")][:4]
     assert offered == ["run", "count", "freeze", "shell"]
     for words, status in ((["test"], 2), (["run", "--base=linux-7.3"], 2)):
