@@ -14,7 +14,7 @@
 #define LWPDATA_MAGIC "LWPDATA\n"
 #define LWPDATA_MAGIC_SIZE 8
 #define LWPDATA_MAJOR 1
-#define LWPDATA_MINOR 4
+#define LWPDATA_MINOR 5
 #define LWPDATA_PREAMBLE_SIZE 16
 #define LWPDATA_SECTION_HEADER_SIZE 16
 #define LWPDATA_ALIGN 8
@@ -51,6 +51,7 @@ enum lwpdata_type {
 	LWPDATA_WINDOW = LWPDATA_OPTIONAL | 14, /* since 1.1 */
 	LWPDATA_DATA_MAP = LWPDATA_OPTIONAL | 15, /* since 1.2 */
 	LWPDATA_DATA_UNMAP = LWPDATA_OPTIONAL | 16, /* since 1.2 */
+	LWPDATA_STACK = LWPDATA_OPTIONAL | 18, /* since 1.5 */
 };
 
 /* A run of bytes inside the file; text is UTF-8 or whatever the guest had, without a NUL. */
@@ -162,6 +163,15 @@ struct lwpdata_window {
 };
 #define LWPDATA_WINDOW_CONTINUES 1u /* nothing is between the thread's window before and this one */
 
+/* Where a thread was, which had stored `weight` records since its stack before. */
+struct lwpdata_stack {
+	uint32_t thread;
+	uint32_t weight; /* at least 1 */
+	uint64_t time;
+	struct lwpdata_bytes
+		addresses; /* u64 each, at least one: the next instruction, then in callers */
+};
+
 struct lwpdata_thread_end {
 	uint32_t thread;
 	uint32_t flags; /* LWPDATA_THREAD_* */
@@ -250,6 +260,7 @@ LWPDATA_WRITES(perf_map, PERF_MAP, perf_map)
 LWPDATA_WRITES(image, IMAGE, image)
 LWPDATA_WRITES(stats, STATS, stats)
 LWPDATA_WRITES(kept, KEPT, kept)
+LWPDATA_WRITES(stack, STACK, stack)
 
 /* A whole section of another file, from its header on, which a reader has checked. */
 int lwpdata_write_copy(struct lwpdata_writer *w, const uint8_t *section);
@@ -303,6 +314,7 @@ struct lwpdata_section {
 		struct lwpdata_thread thread;
 		struct lwpdata_records records;
 		struct lwpdata_window window;
+		struct lwpdata_stack stack;
 		struct lwpdata_thread_end thread_end;
 		struct lwpdata_process_end process_end;
 		struct lwpdata_perf_map perf_map;

@@ -13,7 +13,7 @@ enum lwpdata_kind {
 	FIELD_REFERENCE, /* a number of a list, `more`, that was introduced */
 	FIELD_OR_NONE, /* the same, or LWPDATA_NONE */
 	FIELD_EVENT, /* the EventId of one of CONFIG's events */
-	FIELD_COUNT, /* of a window's records: at least 1 */
+	FIELD_COUNT, /* at least 1 */
 	FIELD_ZERO, /* has no member */
 	/* u64, `more` of them, but 0 is one: */
 	FIELD_U64,

@@ -271,6 +271,9 @@ static void read_payload(struct lwpdata_reader *r, struct cursor *c, struct lwpd
 		r->records += s->records.count;
 	else if (s->type == LWPDATA_WINDOW && !c->bad)
 		check_window_records(r, c, &s->window);
+	else if (s->type == LWPDATA_STACK &&
+		 (!s->stack.addresses.size || s->stack.addresses.size % 8))
+		bad(c, "a stack that is no addresses");
 	else if (s->type == LWPDATA_END)
 		read_end(r, c, chain);
 	if (!c->bad && c->left)

@@ -54,6 +54,8 @@ static const struct lwpdata_window sample_window = { .thread = 0,
 						     .time = 1004,
 						     .weight = 1000,
 						     .flags = LWPDATA_WINDOW_CONTINUES };
+static const uint8_t sample_addresses[16] = { 0x10, 0x20 };
+static const struct lwpdata_stack sample_stack = { 0, 128, 1004, { sample_addresses, 16 } };
 static const struct lwpdata_image sample_image = { 0, TEXT("\177ELF") };
 static const struct lwpdata_stats sample_stats = { 1, 2, 3, 4, 5, 6, 7 };
 
@@ -78,6 +80,7 @@ static inline void sample_write(struct lwpdata_writer *w)
 	/* As from a ring that wraps after its first record. */
 	lwpdata_write_records(w, 0, 1003, records, 32, records + 32, 64);
 	lwpdata_write_window(w, &sample_window, branches, 64, branches + 64, 32);
+	lwpdata_write_stack(w, &sample_stack);
 	lwpdata_write_thread_end(w, &sample_thread_end);
 	lwpdata_write_unmap(w, &sample_unmap);
 	lwpdata_write_data_unmap(w, &sample_data_unmap);
@@ -86,6 +89,6 @@ static inline void sample_write(struct lwpdata_writer *w)
 	lwpdata_write_stats(w, &sample_stats);
 }
 
-#define SAMPLE_SECTIONS 18 /* END included */
+#define SAMPLE_SECTIONS 19 /* END included */
 
 #endif

@@ -133,6 +133,9 @@ static void expect_thread(struct lwpdata_reader *r, struct lwpdata_section *s)
 	next_is(r, s, LWPDATA_WINDOW, &sample_window, UP_TO(window, data));
 	for (unsigned int i = 0; i < 96; i++)
 		cr_expect(eq(u8, s->window.data[i], i % 32 ? (uint8_t)(i + 1) : 3));
+	next_is(r, s, LWPDATA_STACK, &sample_stack, UP_TO(stack, addresses));
+	cr_expect(eq(sz, s->stack.addresses.size, sizeof(sample_addresses)));
+	cr_expect(eq(int, memcmp(s->stack.addresses.data, sample_addresses, 16), 0));
 	next_is(r, s, LWPDATA_THREAD_END, &sample_thread_end, UP_TO(thread_end, comm));
 	expect_text(s->thread_end.comm, "renamed");
 }
@@ -168,8 +171,8 @@ Test(lwpdata, every_field_is_read_as_written)
 
 Test(lwpdata, the_first_bytes_are_as_documented)
 {
-	/* preamble: magic, version 1.4, zero */
-	static uint8_t expected[32] = "LWPDATA\n\1\0\4\0\0\0\0\0"
+	/* preamble: magic, version 1.5, zero */
+	static uint8_t expected[32] = "LWPDATA\n\1\0\5\0\0\0\0\0"
 				      "\1"; /* CONFIG: type 1, CRC, size */
 
 	/* 12 words, 2 x 2 words, texts of 11 and 4, 1 word, 4, 0, 3 */
@@ -327,6 +330,22 @@ Test(lwpdata, counts_must_fit_their_section)
 	refused(LWPDATA_RECORDS, 4, 2, "longer than its contents");
 	refused(LWPDATA_RECORDS, 4, 0xffffffff, "too short");
 	refused(LWPDATA_THREAD, 20, 3, "number of counters");
+}
+
+Test(lwpdata, a_stack_is_whole_addresses)
+{
+	struct lwpdata_stack stack = sample_stack;
+
+	refused(LWPDATA_STACK, 0, 1, "STACK: refers to a thread that was not introduced");
+	refused(LWPDATA_STACK, 4, 0, "stands for nothing");
+	for (stack.addresses.size = 0; stack.addresses.size < 16; stack.addresses.size += 12) {
+		struct lwpdata_writer *w = begin();
+
+		sample_write(w);
+		lwpdata_write_stack(w, &stack);
+		end(w);
+		expect_error("STACK: a stack that is no addresses");
+	}
 }
 
 Test(lwpdata, a_window_is_consecutive_records_of_one_event)
