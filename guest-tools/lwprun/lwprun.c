@@ -368,6 +368,7 @@ static void summarize(const struct supervisor *s, uint64_t records)
 	else
 		tell("", stats->rings_filled,
 		     "rings filled up and missed events; try a larger --ring-size or interval");
+	tell("", s->nr_stacks, "stacks");
 	tell("", stats->threads_no_slot, "threads not profiled; try a larger --max-threads");
 	tell("", stats->threads_no_memory, "threads not profiled: no memory for their rings");
 	tell("", stats->processes_refused, "processes not profiled: in another name space");
@@ -387,11 +388,11 @@ static char *checked_program(const struct options *options, bool *preloads)
 		die(LWPRUN_FAILED, "cannot run '%s': %s", options->argv[0], strerror(errno));
 	if (!program_check(path, preloads, why, sizeof(why)))
 		die(LWPRUN_FAILED, "%s", why);
-	if (!*preloads && options->windows == WINDOWS_ALL)
+	if (!*preloads && (options->windows == WINDOWS_ALL || options->stacks))
 		die(LWPRUN_FAILED,
-		    "%s: nothing can be preloaded into it, as --windows=all wants; link it against "
+		    "%s: nothing can be preloaded into it, as %s wants; link it against "
 		    "liblwp (lwp(3)), with which it profiles itself",
-		    path);
+		    path, options->stacks ? "--stacks" : "--windows=all");
 	return path;
 }
 
@@ -470,7 +471,7 @@ int main(int argc, char **argv)
 		die(LWPRUN_USAGE, "%s", why);
 	description.seed = options.seed;
 	description.follow = options.follow;
-	description.guard = options.windows != WINDOWS_NONE;
+	description.guard = options.windows != WINDOWS_NONE || options.stacks;
 	find_library(library);
 	elf_version(EV_CURRENT);
 
@@ -492,6 +493,7 @@ int main(int argc, char **argv)
 		injector = inject_new(&s, pool_fd, options.follow);
 	begin(&options, path, assignment, library, injector, writer);
 	free(path);
+	s.child = options.pid ? 0 : program_pid;
 	status = supervise(&s, &options, assignment, injector);
 	finish(&s, injector);
 	free(assignment);

@@ -21,6 +21,9 @@
 /* A ring for sampled windows is never full either. One of the first, short interval outlasts a late look at it. */
 #define DEFAULT_RING_SAMPLED (1024 * 1024)
 #define DEFAULT_RING_THINNED (1024 * 1024)
+/* For stacks each part of a ring is a page: 128 records. */
+#define DEFAULT_RING_STACKS (POOL_GUARD_PARTS * POOL_PAGE)
+#define DEFAULT_INTERVAL_STACKS 5000
 #define LIVE_PERIOD 1000000000ull /* ns */
 #define WINDOW_MIN 2
 #define WINDOW_MAX (1 << 20)
@@ -32,7 +35,14 @@
 
 #define bad_usage(state, ...) argp_failure(state, LWPRUN_USAGE, 0, __VA_ARGS__)
 
-enum { OPTION_SEED = 0x100, OPTION_MAX_THREADS, OPTION_WAIT, OPTION_WINDOWS, OPTION_LIVE };
+enum {
+	OPTION_SEED = 0x100,
+	OPTION_MAX_THREADS,
+	OPTION_WAIT,
+	OPTION_WINDOWS,
+	OPTION_STACKS,
+	OPTION_LIVE
+};
 
 const char *argp_program_version = "lwprun (vlwp) " LWPRUN_VERSION;
 
@@ -54,6 +64,10 @@ static const struct argp_option argp_options[] = {
 	  0 },
 	{ "windows", OPTION_WINDOWS, "N[:EVERY]|all", OPTION_ARG_OPTIONAL,
 	  "record N consecutive branches of each EVERY (default: 128:10240), or all branches", 0 },
+	{ "stacks", OPTION_STACKS, NULL, 0,
+	  "record where threads are, with all callers, at each 128th record; without INTERVAL that is some 640000 "
+	  "instructions",
+	  0 },
 	{ "ring-size", 'm', "BYTES", 0,
 	  "ring of each thread, with suffix K or M if wanted (default: 256K; without INTERVAL and for "
 	  "windows 1M, for all branches 16M)",
@@ -251,6 +265,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPTION_WINDOWS:
 		parse_windows(state, options, arg);
 		return 0;
+	case OPTION_STACKS:
+		options->stacks = true;
+		return 0;
 	case OPTION_MAX_THREADS:
 		options->max_threads =
 			(uint32_t)number_in(state, "max-threads", arg, 1, POOL_MAX_SLOTS);
@@ -300,8 +317,29 @@ static void choose_windows(struct options *options)
 	options->random = 0;
 }
 
+/* One event, whose records have one interval: so each stack stands for as much as another. */
+static void choose_stacks(struct options *options)
+{
+	if (options->windows)
+		fail("--stacks does not go with --windows, which tell callers themselves");
+	if (options->nr_events > 1)
+		fail("--stacks wants one event, for which a stack stands");
+	if (options->ring_size % DEFAULT_RING_STACKS)
+		fail("--stacks wants a --ring-size that is a multiple of 32K");
+	if (!options->ring_size)
+		options->ring_size = DEFAULT_RING_STACKS;
+	if (!options->nr_events) {
+		options->nr_events = 1;
+		options->events[0].event_id = LWP_EVENT_INSTRUCTION;
+		options->events[0].interval = DEFAULT_INTERVAL_STACKS;
+	}
+	options->thinned = 0;
+}
+
 static void choose_defaults(struct options *options)
 {
+	if (options->stacks)
+		choose_stacks(options);
 	if (options->windows)
 		choose_windows(options);
 	if (options->random == NOT_GIVEN)
@@ -337,5 +375,7 @@ void options_parse(struct options *options, int argc, char **argv)
 	if (options->pid && options->windows == WINDOWS_ALL)
 		fail("--pid does not go with --windows=all: nothing makes the process wait for its "
 		     "records to be written");
+	if (options->pid && options->stacks)
+		fail("--pid does not go with --stacks: nothing makes the process wait for them");
 	choose_defaults(options);
 }

@@ -28,6 +28,7 @@ struct options {
 	enum windows windows;
 	uint32_t window; /* branches of a sampled one */
 	uint32_t window_every; /* branches of the stretch that it is drawn from */
+	bool stacks; /* where threads are is recorded, too */
 	uint64_t live; /* ns until records are in the file, at the latest; 0: when rings fill */
 	uint64_t seed;
 	uint32_t max_threads;

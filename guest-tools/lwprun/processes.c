@@ -15,6 +15,7 @@
 
 #include "processes.h"
 #include "rings.h"
+#include "stacks.h"
 
 /* Time in ns until mappings are read again: first often, then seldom. */
 #define SWEEP_MIN 50000000ull
@@ -274,6 +275,7 @@ static void end_process(struct supervisor *s, struct process *process, uint32_t 
 		;
 	*link = process->next;
 	ring_drop_guard(process);
+	stacks_forget(process);
 	if (process->pidfd >= 0)
 		close(process->pidfd);
 	mappings_free(&process->mappings);

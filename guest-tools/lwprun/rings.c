@@ -8,6 +8,7 @@
 #include "lwp_cb.h"
 #include "lwp_record.h"
 #include "rings.h"
+#include "stacks.h"
 
 static uint32_t block_get32(struct supervisor *s, uint32_t i, uint32_t offset)
 {
@@ -44,12 +45,12 @@ bool ring_introduce(struct supervisor *s, uint32_t i)
 	struct ring *ring = &s->rings[i];
 	uint64_t owner = __atomic_load_n(&slot->owner, __ATOMIC_ACQUIRE);
 	struct lwpdata_thread thread;
-	uint32_t guard = ring->guard;
+	struct ring before = *ring;
 
 	if (ring->known)
 		return true;
-	memset(ring, 0, sizeof(*ring));
-	ring->guard = guard;
+	/* It may have come to its guard already. */
+	*ring = (struct ring){ .guard = before.guard, .waits = before.waits };
 	ring->process = process_find(s, (pid_t)pool_owner_pid(owner));
 	if (!ring->process)
 		return false;
@@ -100,12 +101,17 @@ static void move_tail(struct supervisor *s, uint32_t i, uint32_t head)
 			 __ATOMIC_SEQ_CST);
 }
 
-/* ---- Guards: for a complete trace a thread waits where it would overwrite records ------------- */
+/* ---- Guards: a thread waits where it would overwrite records; for stacks, before the part that comes next ------- */
+
+static uint32_t part_size(const struct supervisor *s)
+{
+	return s->pool->ring_size / POOL_GUARD_PARTS;
+}
 
 static bool protect(const struct supervisor *s, uint32_t i, uint32_t part, bool on)
 {
 	const struct ring *ring = &s->rings[i];
-	uint64_t size = s->pool->ring_size / POOL_GUARD_PARTS;
+	uint64_t size = part_size(s);
 	struct uffdio_writeprotect range = {
 		.range = { pool_slot(s->pool, i)->ring_address + part * size, size },
 		.mode = on ? UFFDIO_WRITEPROTECT_MODE_WP : 0,
@@ -126,23 +132,28 @@ void ring_guard(struct supervisor *s, uint32_t i, struct process *process)
 	struct ring *ring = &s->rings[i];
 
 	ring->process = process;
-	ring->guard = POOL_GUARD_PARTS - 1;
+	ring->guard = s->stacks ? 1 : POOL_GUARD_PARTS - 1;
+	ring->waits = false;
 	if (process->guard_fd >= 0 && !protect(s, i, ring->guard, true))
 		ring_drop_guard(process);
 }
 
-/* The part before that of the tail is the guard; a thread that waits at the old one can continue. */
-static void move_guard(struct supervisor *s, uint32_t i)
+/* Another part is the guard; a thread that waits at the old one can continue. */
+static void move_guard(struct supervisor *s, uint32_t i, uint32_t guard)
 {
 	struct ring *ring = &s->rings[i];
-	uint32_t part = ring->tail / (s->pool->ring_size / POOL_GUARD_PARTS);
-	uint32_t guard = (part + POOL_GUARD_PARTS - 1) % POOL_GUARD_PARTS;
 
 	if (guard == ring->guard || ring->process->guard_fd < 0)
 		return;
 	if (!protect(s, i, guard, true) || !protect(s, i, ring->guard, false))
 		ring_drop_guard(ring->process);
 	ring->guard = guard;
+}
+
+/* The part before that of the tail. */
+static uint32_t guard_of_tail(const struct supervisor *s, uint32_t i)
+{
+	return (s->rings[i].tail / part_size(s) + POOL_GUARD_PARTS - 1) % POOL_GUARD_PARTS;
 }
 
 /*
@@ -153,11 +164,47 @@ static void move_guard(struct supervisor *s, uint32_t i)
 static void wake_thread(const struct supervisor *s, uint32_t i, uint32_t head)
 {
 	const struct ring *ring = &s->rings[i];
-	uint64_t size = s->pool->ring_size / POOL_GUARD_PARTS;
+	uint64_t size = part_size(s);
 	struct uffdio_range range = { pool_slot(s->pool, i)->ring_address + head, size };
 
 	if (head % size == 0 && ring->process->guard_fd >= 0)
 		ioctl(ring->process->guard_fd, UFFDIO_WAKE, &range);
+}
+
+/* Who waits at a guard? It has told that once, of whichever thread of its process. */
+static void hear_who_waits(struct supervisor *s, const struct process *process)
+{
+	struct uffd_msg message;
+
+	while (read(process->guard_fd, &message, sizeof(message)) == sizeof(message)) {
+		for (uint32_t i = 0; i < pool_taken(s->pool); i++) {
+			struct ring *ring = &s->rings[i];
+			uint64_t at =
+				message.arg.pagefault.address - pool_slot(s->pool, i)->ring_address;
+
+			if (ring->process == process && at < s->pool->ring_size)
+				ring->waits = true;
+		}
+	}
+}
+
+/* The stack of a thread that waits at its guard, which is the next part then. The thread is stopped while that moves. */
+static void take_stack(struct supervisor *s, uint32_t i, uint32_t head)
+{
+	struct ring *ring = &s->rings[i];
+	bool stopped;
+
+	if (head != ring->guard * part_size(s))
+		return;
+	if (!ring->waits)
+		hear_who_waits(s, ring->process);
+	if (!ring->waits)
+		return;
+	ring->waits = false;
+	stopped = stack_take(s, i, part_size(s) / LWP_RECORD_SIZE);
+	move_guard(s, i, (ring->guard + 1) % POOL_GUARD_PARTS);
+	if (stopped)
+		stack_release(s, i);
 }
 
 /* ---- Windows -------------------------------------------------------------------------------- */
@@ -283,11 +330,13 @@ bool ring_drain(struct supervisor *s, uint32_t i, bool force)
 	used = distance(s, ring->tail, head);
 	if (!used && s->windows && ring->process)
 		wake_thread(s, i, head);
+	if (s->stacks && ring->process && ring->process->guard_fd >= 0)
+		take_stack(s, i, head);
 	if (!used)
 		return false;
 	if (s->windows) {
 		take_windows(s, i, head, used);
-		move_guard(s, i);
+		move_guard(s, i, guard_of_tail(s, i));
 		return true;
 	}
 	/* The ring is as large as it is for bursts where records are thinned. */

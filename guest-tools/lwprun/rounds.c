@@ -19,7 +19,7 @@ void rounds_init(struct rounds *r, const struct options *options)
 		.period = PERIOD_FIRST,
 		.period_max = options->thinned ? ROUNDS_PERIOD_MAX_SHORT : ROUNDS_PERIOD_MAX,
 		.live = options->live,
-		.windows = options->windows != WINDOWS_NONE,
+		.waited_for = options->windows != WINDOWS_NONE || options->stacks,
 	};
 }
 
@@ -50,7 +50,7 @@ void rounds_end(struct rounds *r, unsigned int filled)
 static uint64_t until_rings(const struct rounds *r)
 {
 	/* A thread that has filled half of its ring since the last round may wait already. */
-	if (r->windows)
+	if (r->waited_for)
 		return r->filled >= 50 ? 1 : ROUNDS_PERIOD_MIN;
 	return r->period;
 }

@@ -21,7 +21,7 @@ struct rounds {
 	uint64_t live; /* between rounds that empty all rings into the file, 0: there are none */
 	uint64_t live_at; /* when the next is due */
 	bool live_due; /* this round is one */
-	bool windows; /* rings get each branch */
+	bool waited_for; /* threads wait at the guards of their rings */
 };
 
 /* Now. */

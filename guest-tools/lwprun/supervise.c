@@ -37,6 +37,7 @@ bool supervise_init(struct supervisor *s, struct pool *pool, ino_t pool_inode,
 		.stamped = leaf->rev->flags_are_input &&
 			   lwp_get32(pool->template + LWP_CB_FLAGS) & LWP_F_PTSC,
 		.started = stamps_now(),
+		.stacks = options->stacks,
 		.windows = options->windows,
 		.window = options->window,
 		.window_every = options->window_every,

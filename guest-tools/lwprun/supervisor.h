@@ -24,6 +24,8 @@ struct process {
 	pid_t pid;
 	int pidfd; /* -1: none, ask kill(2) */
 	int guard_fd; /* its userfaultfd; -1: none */
+	struct Dwfl *unwinder; /* its files, for stacks; NULL: none yet */
+	uint64_t unwinder_made; /* ns */
 	struct mappings mappings;
 	uint64_t swept_at, sweep_at, sweep_interval; /* ns */
 	bool replaced; /* exec'ed something that has not asked for a slot, or not yet */
@@ -51,6 +53,8 @@ struct ring {
 	struct chooser chooser; /* of sampled windows */
 	struct ring_gap gap; /* in what is taken next */
 	uint32_t guard; /* the part of the ring that may not be written to */
+	bool waits; /* at the guard, for its stack to be taken */
+	int signal; /* that it gets when it goes on */
 	bool broken; /* something is missing between the last window and the next */
 	char comm[16];
 };
@@ -73,6 +77,10 @@ struct supervisor {
 	bool stamped; /* records have time stamps */
 	struct stamps started;
 	struct lwpdata_stats stats;
+
+	bool stacks;
+	uint64_t nr_stacks;
+	pid_t child; /* the program, if it is our child */
 
 	enum windows windows;
 	uint32_t window, window_every; /* branches of a sampled one, and of its stretch */

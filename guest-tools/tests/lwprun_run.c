@@ -36,6 +36,16 @@ static void take_data_map(const struct lwpdata_data_map *m)
 	cr_expect(m->map.object == LWPDATA_NONE || !m->name.size);
 }
 
+static void add_stack(const struct lwpdata_stack *stack)
+{
+	uint64_t nr = stack->addresses.size / sizeof(uint64_t),
+		 *least = &run.threads[stack->thread].least;
+
+	if (!run.threads[stack->thread].stacks++ || nr < *least)
+		*least = nr;
+	run.threads[stack->thread].weight += stack->weight;
+}
+
 static void take_section(const struct lwpdata_section *s)
 {
 	switch (s->type) {
@@ -60,6 +70,9 @@ static void take_section(const struct lwpdata_section *s)
 		run.records += s->records.count;
 		run.threads[s->records.thread].records += s->records.count;
 		run.processes[run.threads[s->records.thread].process].records += s->records.count;
+		break;
+	case LWPDATA_STACK:
+		add_stack(&s->stack);
 		break;
 	case LWPDATA_THREAD_END:
 		copy_text(run.threads[s->thread_end.thread].comm, 32, s->thread_end.comm);

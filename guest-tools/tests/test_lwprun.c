@@ -450,6 +450,51 @@ Test(lwprun, threads_and_children_of_a_complete_trace_wait_each_for_itself)
 	cr_expect(eq(u64, run.stats.threads_no_memory, 0));
 }
 
+/* One at each part of the ring: where the thread is when it goes on behind 128 records, with its callers. */
+static void expect_stacks(uint32_t thread)
+{
+	uint64_t records = run.threads[thread].records;
+
+	cr_expect(eq(u64, run.threads[thread].stacks, records ? (records - 1) / 128 : 0));
+	cr_expect(eq(u64, run.threads[thread].weight, 128 * run.threads[thread].stacks));
+	if (run.threads[thread].stacks)
+		cr_expect(ge(u64, run.threads[thread].least, 3));
+}
+
+Test(lwprun, each_128th_record_has_a_stack)
+{
+	need_userfaultfd();
+	ends(7, "-q", "--stacks", VICTIM, "records", "30000", "7");
+	cr_expect(eq(u64, run.records, 30000));
+	cr_expect(eq(u64, run.missed, 0));
+	cr_expect(eq(u64, run.threads[0].stacks, 234));
+	expect_stacks(0);
+	lwprun("--stacks", VICTIM, "records", "300", NULL);
+	cr_expect(strstr(run.errors, "lwprun: 2 stacks\n") != NULL, "%s", run.errors);
+}
+
+Test(lwprun, each_thread_and_child_has_its_own_stacks)
+{
+	need_userfaultfd();
+	ends(0, "-q", "--stacks", VICTIM, "threads");
+	cr_expect(eq(u64, run.records, 3600));
+	for (uint32_t i = 0; i < run.nr_threads; i++)
+		expect_stacks(i);
+	lwprun("-q", "--stacks", VICTIM, "fork", NULL);
+	cr_expect(eq(u64, run.stats.rings_filled, 0));
+	for (uint32_t i = 0; i < run.nr_threads; i++)
+		expect_stacks(i);
+}
+
+Test(lwprun, a_program_whose_stacks_are_taken_ends_as_without)
+{
+	need_userfaultfd();
+	ends(0, "-q", "--stacks", VICTIM, "untouched");
+	ends(0, "-q", "--stacks", VICTIM, "signal");
+	ends(128 + SIGSEGV, "-q", "--stacks", VICTIM, "records", "500", "crash");
+	cr_expect(eq(u64, run.records, 500));
+}
+
 Test(lwprun, a_trace_is_complete_only_if_nothing_is_missing)
 {
 	static const char said[] = "the trace is complete";

@@ -130,6 +130,15 @@ Test(refusals, windows_have_every_branch_and_nothing_else)
 	refused(2, "multiple of 32K", "--windows=all", "-m4K", VICTIM);
 }
 
+Test(refusals, stacks_are_of_one_event)
+{
+	refused(2, "--stacks does not go with --windows", "--stacks", "--windows", VICTIM);
+	refused(2, "--stacks wants one event", "--stacks", "-einstructions,branches", VICTIM);
+	refused(2, "multiple of 32K", "--stacks", "-m4K", VICTIM);
+	refused(2, "--pid does not go with --stacks", "--pid=1", "--stacks");
+	refused(1, "as --stacks wants", "--stacks", getenv("STATIC_PROGRAM"));
+}
+
 Test(refusals, a_pool_that_is_too_small_is_said_to_be)
 {
 	const char *argv[] = { VICTIM, "records", "1", NULL };

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Stacks of threads that wait in LWP's store of a record: by DWARF's or .eh_frame's rules, and by frame pointers where
+ * there are none.
+ */
+#ifndef LWPRUN_STACKS_H
+#define LWPRUN_STACKS_H
+
+#include "supervisor.h"
+
+/*
+ * Write where the thread of slot i is, which has stored `weight` records since it was asked last. True: it is stopped
+ * and traced until stack_release(). False: it cannot be traced, or it ends.
+ */
+bool stack_take(struct supervisor *s, uint32_t i, uint32_t weight);
+
+/* It goes on. */
+void stack_release(struct supervisor *s, uint32_t i);
+
+/* What is known of a process for its stacks is not needed any more. */
+void stacks_forget(struct process *process);
+
+#endif
