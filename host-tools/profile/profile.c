@@ -179,6 +179,18 @@ static void add_window(struct profile *p, const struct lwpdata_window *window, u
 	count_events(p, thread, window->data, window->count);
 }
 
+static void add_stack(struct profile *p, const struct lwpdata_stack *stack, uint64_t section)
+{
+	*APPEND(p->stacks, p->nr_stacks, p->stack_room) = (struct profile_stack){
+		.thread = stack->thread,
+		.weight = stack->weight,
+		.nr = (uint32_t)(stack->addresses.size / sizeof(uint64_t)),
+		.section = section,
+		.time = stack->time,
+		.addresses = stack->addresses.data,
+	};
+}
+
 void profile_add(struct profile *p, const struct lwpdata_section *s, uint64_t number)
 {
 	switch (s->type) {
@@ -209,6 +221,9 @@ void profile_add(struct profile *p, const struct lwpdata_section *s, uint64_t nu
 		break;
 	case LWPDATA_WINDOW:
 		add_window(p, &s->window, number);
+		break;
+	case LWPDATA_STACK:
+		add_stack(p, &s->stack, number);
 		break;
 	case LWPDATA_THREAD_END:
 		end_thread(p, &s->thread_end);
@@ -316,6 +331,7 @@ void profile_free(struct profile *p)
 	free(p->maps);
 	free(p->batches);
 	free(p->windows);
+	free(p->stacks);
 	if (p->file)
 		munmap(p->file, p->size);
 }

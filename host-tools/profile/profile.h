@@ -75,6 +75,16 @@ struct profile_window {
 	const uint8_t *data;
 };
 
+/* Where a thread was: the innermost first. */
+struct profile_stack {
+	uint32_t thread;
+	uint32_t weight; /* records that it stands for */
+	uint32_t nr; /* addresses, at least 1 */
+	uint64_t section; /* number of its section: what was mapped then */
+	uint64_t time;
+	const uint8_t *addresses; /* nr of 8 bytes */
+};
+
 struct profile {
 	const char *path;
 	void *file; /* the file, mapped */
@@ -88,9 +98,11 @@ struct profile {
 	struct profile_map *maps;
 	struct profile_batch *batches;
 	struct profile_window *windows; /* in the file's order */
-	size_t nr_objects, nr_processes, nr_threads, nr_maps, nr_batches, nr_windows;
+	struct profile_stack *stacks; /* in the file's order, of the first event */
+	size_t nr_objects, nr_processes, nr_threads, nr_maps, nr_batches, nr_windows, nr_stacks;
 	bool has_data; /* mappings of data were recorded */
-	size_t object_room, process_room, thread_room, map_room, batch_room, window_room;
+	size_t object_room, process_room, thread_room, map_room, batch_room, window_room,
+		stack_room;
 };
 
 /* A file in memory, to be unmapped; NULL after one line. */

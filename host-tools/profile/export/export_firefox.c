@@ -51,7 +51,7 @@ static void collect_steps(struct collector *c)
 		struct timeline *t = &c->threads[step->thread];
 
 		*APPEND(t->list, t->nr, t->room) =
-			(struct timed){ step->time, step->stack, step->instructions };
+			(struct timed){ step->time, step->stack, step->count };
 	}
 }
 
@@ -203,7 +203,7 @@ bool export_firefox(struct export *e)
 	struct collector c = { e, &stacks, must(calloc(p->nr_threads + 1, sizeof(*c.threads))) };
 
 	stacks_make(&stacks, e);
-	if (stacks_of_windows(e))
+	if (stacks_tell_callers(e))
 		collect_steps(&c);
 	else
 		tally_walk(p, &e->options->filter, e->options->targets, collect, &c);

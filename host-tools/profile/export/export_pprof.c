@@ -254,7 +254,7 @@ bool export_pprof(struct export *e)
 	p->period = (int64_t)s.period;
 	p->time_nanos = (int64_t)e->view->profile.config.start_realtime;
 	put_mappings(&w);
-	if (stacks_of_windows(e))
+	if (stacks_tell_callers(e))
 		put_stacks(&w, &s);
 	else
 		put_samples(&w);

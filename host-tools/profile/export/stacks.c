@@ -35,12 +35,24 @@ static size_t add_located(struct stacks *s, const struct located *l)
 	return at;
 }
 
-bool stacks_of_windows(const struct export *e)
+static bool of_windows(const struct export *e)
 {
 	const struct profile *p = &e->view->profile;
 
 	return p->nr_windows &&
 	       e->event_id == lwp_rev_get(p->config.revision)->event_id[LWP_KIND_BRE];
+}
+
+static bool of_recorded(const struct export *e)
+{
+	const struct profile *p = &e->view->profile;
+
+	return p->nr_stacks && p->config.nr_events && e->event_id == p->config.events[0].event_id;
+}
+
+bool stacks_tell_callers(const struct export *e)
+{
+	return of_windows(e) || of_recorded(e);
 }
 
 /* ---- Windows -------------------------------------------------------------------------------- */
@@ -107,7 +119,7 @@ static void add_windows(struct stacks *s)
 		if (number == nr_known)
 			*APPEND(known, nr_known, room) = add_chain(s, &calls, step->stack, process);
 		step->stack = known[number];
-		s->list[step->stack].samples += step->instructions;
+		s->list[step->stack].samples += step->count;
 		s->steps[kept++] = *step;
 	}
 	s->nr_steps = kept;
@@ -118,7 +130,62 @@ static void add_windows(struct stacks *s)
 	calls_free(&calls);
 }
 
-/* ---- Both ----------------------------------------------------------------------------------- */
+/* ---- Recorded stacks ------------------------------------------------------------------------ */
+
+/* A function, and what is inlined at the place. */
+static size_t add_place(struct stacks *s, const struct place *place, size_t caller)
+{
+	unsigned int left = place->inlined ? place->inlined->nr : 0;
+	const char *name = place->symbol;
+
+	for (;;) {
+		caller = add(s, &(struct stack){ .name = name,
+						 .object = place->object,
+						 .file = left ? NULL : place->file,
+						 .line = place->line,
+						 .parent = caller });
+		if (!left--)
+			return caller;
+		name = place->inlined->names[left];
+	}
+}
+
+static void add_stack(struct stacks *s, const struct profile_stack *stack, uint64_t events)
+{
+	const struct filter *filter = &s->e->options->filter;
+	const struct profile *p = &s->e->view->profile;
+	const struct profile_batch batch = { .thread = stack->thread, .time = stack->time };
+	uint32_t process = p->threads[stack->thread].process;
+	struct place place;
+	size_t at;
+
+	if (!filter_batch(filter, p, &batch))
+		return;
+	at = add(s, &(struct stack){ .name = p->processes[process].comm, .object = "" });
+	for (uint32_t i = stack->nr; i-- > 0;) {
+		uint64_t address = lwp_get64(stack->addresses + sizeof(address) * i);
+
+		resolve(&s->e->view->resolver, process,
+			profile_find_map(p, process, stack->section, address), address, &place);
+		at = add_place(s, &place, at);
+	}
+	if (!filter_place(filter, place.object, place.symbol))
+		return;
+	s->list[at].samples += events;
+	*APPEND(s->steps, s->nr_steps, s->step_room) =
+		(struct stack_step){ stack->time, stack->thread, at, events };
+}
+
+static void add_recorded(struct stacks *s)
+{
+	const struct profile *p = &s->e->view->profile;
+
+	for (size_t i = 0; i < p->nr_stacks; i++)
+		add_stack(s, &p->stacks[i], p->stacks[i].weight * s->period);
+	s->period = 1;
+}
+
+/* ---- All ------------------------------------------------------------------------------------ */
 
 void stacks_make(struct stacks *s, const struct export *e)
 {
@@ -130,8 +197,12 @@ void stacks_make(struct stacks *s, const struct export *e)
 			      .unit = profile_event_name(p, e->event_id) };
 	s->of = must(calloc(samples->nr + 1, sizeof(*s->of)));
 	*APPEND(s->list, s->nr, s->room) = (struct stack){ .name = "", .object = "" };
-	if (stacks_of_windows(e)) {
+	if (of_windows(e)) {
 		add_windows(s);
+		return;
+	}
+	if (of_recorded(e)) {
+		add_recorded(s);
 		return;
 	}
 	for (size_t i = 0; i < samples->nr; i++)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The stacks of samples as a tree: each stack is a frame and the stack that it is called from. Windows of branches tell
- * callers, and what counts is instructions; single records tell none, and what counts is samples.
+ * callers, and what counts is instructions; recorded stacks tell them, and what counts is events; single records tell
+ * none, and what counts is samples.
  */
 #ifndef LWPCTL_STACKS_H
 #define LWPCTL_STACKS_H
@@ -14,15 +15,16 @@ struct stack {
 	const char *file; /* NULL: not known */
 	int line;
 	size_t parent; /* index, always smaller than its own; 0: none */
-	uint64_t samples; /* in this very stack, of the event; with windows: instructions */
+	uint64_t
+		samples; /* in this very stack, of the event; with windows: instructions; of recorded ones: events */
 };
 
-/* A taken branch of a window: what ran up to it. */
+/* A taken branch of a window: what ran up to it. Or a recorded stack. */
 struct stack_step {
 	uint64_t time;
 	uint32_t thread;
 	size_t stack;
-	uint64_t instructions;
+	uint64_t count; /* instructions, or events */
 };
 
 struct stacks {
@@ -31,14 +33,15 @@ struct stacks {
 	size_t nr, room;
 	struct keys keys;
 	size_t *of; /* by the index of a sample's place in the view */
-	struct stack_step *steps; /* with windows, in the file's order; else NULL */
+	struct stack_step
+		*steps; /* of windows and recorded stacks, in the file's order; else NULL */
 	size_t nr_steps, step_room;
 	uint64_t period; /* events that one of `samples` stands for */
 	const char *unit; /* of these events */
 };
 
-/* Is the export's event that of windows? */
-bool stacks_of_windows(const struct export *e);
+/* Is the export's event that of windows, or of recorded stacks? */
+bool stacks_tell_callers(const struct export *e);
 
 /* The stacks of all samples of the export's event. */
 void stacks_make(struct stacks *stacks, const struct export *e);

@@ -6,6 +6,7 @@
 #include "lwpctl.h"
 #include "lwpctl_report.h"
 #include "report_calls.h"
+#include "stacks.h"
 
 #define DEFAULT_LIMIT 20
 
@@ -51,7 +52,7 @@ static const struct argp_option options[] = {
 	{ "exact", OPTION_EXACT, NULL, 0,
 	  "the instructions of each function, which a complete trace tells (lwprun --windows=all)",
 	  0 },
-	{ "calls", OPTION_CALLS, NULL, 0, "callers and callees, which windows tell", 0 },
+	{ "calls", OPTION_CALLS, NULL, 0, "callers and callees, which windows or stacks tell", 0 },
 	{ "loops", OPTION_LOOPS, NULL, 0, "how often loops go around, which windows tell", 0 },
 	{ "source", OPTION_SOURCE, NULL, 0, "the hottest lines of source with their text", 0 },
 	{ "wide", OPTION_WIDE, NULL, 0, "names in full, however long", 0 },
@@ -138,10 +139,19 @@ static bool work(void *arguments, struct view *view)
 {
 	struct arguments *a = arguments;
 
+	const struct export e = { .view = view,
+				  .options = &a->view,
+				  .event_id = view_event(view, a->view.kind) };
+
 	if (calls_report_any(&a->calls)) {
 		a->calls.json = !strcmp(a->format->name, "json");
 		a->calls.limit = a->limit;
 		a->calls.wide = a->wide;
+		if (a->calls.calls && !a->calls.exact && !a->calls.loops &&
+		    view->profile.nr_stacks && stacks_tell_callers(&e)) {
+			stacks_report(&a->calls, &e);
+			return true;
+		}
 		return calls_report(&a->calls, view, &a->view.filter);
 	}
 	report(a, view);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What windows of branches tell: instructions of each function, callers and callees, loops. */
+/* What windows of branches tell: instructions of each function, callers and callees, loops. And what stacks tell. */
 #ifndef LWPCTL_REPORT_CALLS_H
 #define LWPCTL_REPORT_CALLS_H
 
 #include <stdbool.h>
 
+#include "export.h"
 #include "view.h"
 
 struct calls_report {
@@ -21,5 +22,8 @@ bool calls_report_any(const struct calls_report *what);
 
 /* Prints it. False after one line: the windows do not tell. */
 bool calls_report(const struct calls_report *what, struct view *view, const struct filter *filter);
+
+/* Prints callers and callees of recorded stacks. */
+void stacks_report(const struct calls_report *what, const struct export *e);
 
 #endif
