@@ -15,7 +15,7 @@
 
 #include "processes.h"
 #include "rings.h"
-#include "stacks.h"
+#include "unwind.h"
 
 /* Time in ns until mappings are read again: first often, then seldom. */
 #define SWEEP_MIN 50000000ull

@@ -8,7 +8,7 @@
 #include "lwp_cb.h"
 #include "lwp_record.h"
 #include "rings.h"
-#include "stacks.h"
+#include "unwind.h"
 
 static uint32_t block_get32(struct supervisor *s, uint32_t i, uint32_t offset)
 {

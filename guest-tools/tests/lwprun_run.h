@@ -29,7 +29,8 @@ struct run {
 		uint32_t process, flags;
 		char comm[32];
 		uint64_t records, missed, end_records;
-		uint64_t stacks, weight, least; /* how many, what they stand for, addresses in the shortest */
+		uint64_t stacks, weight,
+			least; /* how many, what they stand for, addresses in the shortest */
 	} threads[MAX];
 	struct lwpdata_stats stats;
 	uint32_t program_object;

@@ -63,46 +63,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-/* ---- What formats share --------------------------------------------------------------------- */
-
-/* Branches for each record of a window; 0 if the event has no windows. */
-static uint64_t window_period(const struct profile *p, uint32_t event_id)
-{
-	double weight = 0, records = 0;
-
-	for (size_t i = 0; i < p->nr_windows; i++)
-		if (p->windows[i].data[0] == event_id) {
-			weight += (double)p->windows[i].weight;
-			records += p->windows[i].count;
-		}
-	return records ? (uint64_t)(weight / records + 0.5) : 0;
-}
-
-uint64_t export_period(const struct profile *p, uint32_t event_id)
-{
-	uint64_t weight = window_period(p, event_id);
-	uint32_t e = profile_event_index(p, event_id);
-	double period = e < p->config.nr_events ? report_period(p, e) : 1;
-
-	if (weight)
-		return weight;
-	return period < 1 ? 1 : (uint64_t)(period + 0.5);
-}
-
-unsigned int export_stack(const struct export *e, const struct located *l, const char *names[],
-			  unsigned int max)
-{
-	const struct profile *p = &e->view->profile;
-	const struct inlined *inlined = l->place.inlined;
-	unsigned int n = 0;
-
-	names[n++] = p->processes[p->threads[l->count->thread].process].comm;
-	names[n++] = l->place.symbol;
-	for (unsigned int i = inlined ? inlined->nr : 0; i-- > 0 && n < max;)
-		names[n++] = inlined->names[i];
-	return n;
-}
-
 /* ---- The command ---------------------------------------------------------------------------- */
 
 static bool write_to(const struct arguments *a, struct view *view, FILE *out)

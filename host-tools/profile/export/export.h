@@ -18,17 +18,6 @@ struct export
 	uint32_t event_id; /* the one event of formats that have room for one */
 };
 
-/* How many events a sample of this EventId stands for: a whole number, at least 1. */
-uint64_t export_period(const struct profile *profile, uint32_t event_id);
-
-/*
- * The stack of a sample as names, the outermost first: process, the function, and what is inlined in it. Returns
- * their number, at most `max`.
- */
-unsigned int export_stack(const struct export *e, const struct located *located,
-			  const char *names[], unsigned int max);
-#define EXPORT_STACK_MAX 40
-
 /* Each returns false after one line. */
 #define EXPORT_FORMAT(name, text) bool export_##name(struct export *e);
 #include "formats.h"

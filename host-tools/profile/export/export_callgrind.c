@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lwpctl_report.h"
 #include "branch.h"
 #include "calls.h"
 #include "export.h"
@@ -75,7 +76,7 @@ static void choose_events(struct writer *w)
 {
 	w->nr_events = view_events(w->e->view, w->e->options->kind, w->events);
 	for (size_t k = 0; k < w->nr_events; k++)
-		w->periods[k] = export_period(&w->e->view->profile, w->events[k]);
+		w->periods[k] = report_stands_for(&w->e->view->profile, w->events[k]);
 }
 
 static void put_head(const struct writer *w)
@@ -165,7 +166,7 @@ static void put_branch(const struct writer *w, const struct entry *first, const 
 		}
 	if (!executed)
 		return;
-	period = export_period(p, event_id);
+	period = report_stands_for(p, event_id);
 	code = code_at(w, place, &size);
 	kind = branch_kind(code, code ? size : 0, place->address, &target);
 	if (kind == BRANCH_CONDITIONAL)

@@ -53,7 +53,7 @@ bool export_collapsed(struct export *e)
 	uint64_t sum = 0;
 	size_t nr = 0;
 
-	stacks_make(&stacks, e);
+	stacks_make(&stacks, e->view, e->options, e->event_id);
 	lines = must(calloc(stacks.nr, sizeof(*lines)));
 	for (size_t i = 1; i < stacks.nr; i++)
 		if (stacks.list[i].samples)

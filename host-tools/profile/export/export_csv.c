@@ -2,6 +2,7 @@
 /* Comma-separated values as of RFC 4180: a line for each address of each thread and event, branches by target. */
 #include <inttypes.h>
 
+#include "lwpctl_report.h"
 #include "export.h"
 
 /* In quotes, which are doubled in it. A text that a table calculator would calculate gets an apostrophe. */
@@ -33,7 +34,7 @@ bool export_csv(struct export *e)
 			continue;
 		fprintf(e->out, "%s,%" PRIu64 ",%" PRIu64 ",%" PRIu32 ",%" PRIu32,
 			profile_event_name(p, c->event_id), c->samples,
-			c->samples * export_period(p, c->event_id), process->pid, thread->tid);
+			c->samples * report_stands_for(p, c->event_id), process->pid, thread->tid);
 		put(e->out, process->comm);
 		put(e->out, thread->comm);
 		put(e->out, l->place.object);

@@ -202,8 +202,8 @@ bool export_firefox(struct export *e)
 	struct stacks stacks;
 	struct collector c = { e, &stacks, must(calloc(p->nr_threads + 1, sizeof(*c.threads))) };
 
-	stacks_make(&stacks, e);
-	if (stacks_tell_callers(e))
+	stacks_make(&stacks, e->view, e->options, e->event_id);
+	if (stacks_tell_callers(&e->view->profile, e->event_id))
 		collect_steps(&c);
 	else
 		tally_walk(p, &e->options->filter, e->options->targets, collect, &c);

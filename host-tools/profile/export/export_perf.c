@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lwpctl_report.h"
 #include "calls.h"
 #include "export.h"
 #include "jitted.h"
@@ -261,7 +262,7 @@ static void take(void *to, const struct sample *sample)
 		return;
 	add_sample(w, sample->key.thread, sample->key.event_id, sample->record->address,
 		   sample->time, sample->record->core_id,
-		   export_period(&view->profile, sample->key.event_id), NULL, 0);
+		   report_stands_for(&view->profile, sample->key.event_id), NULL, 0);
 }
 
 /* ---- Call stacks ---------------------------------------------------------------------------- */
@@ -470,7 +471,7 @@ static struct file_attr attr_of(const struct writer *w, size_t k, uint64_t ids)
 		.type = PERF_TYPE_HARDWARE,
 		.size = ATTR_SIZE,
 		.config = hardware_event(w->stacks ? LWP_KIND_IRE : profile_kind(p, w->events[k])),
-		.sample_period = w->stacks ? 1 : export_period(p, w->events[k]),
+		.sample_period = w->stacks ? 1 : report_stands_for(p, w->events[k]),
 		.sample_type = SAMPLE_TYPE,
 		.read_format = PERF_FORMAT_ID,
 		.exclude_kernel = 1,

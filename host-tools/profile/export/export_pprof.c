@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "lwpctl_report.h"
 #include "export.h"
 #include "lwpctl.h"
 #include "memory.h"
@@ -176,7 +177,7 @@ static Sample *add_sample(struct writer *w, uint64_t samples, uint64_t events)
 static void put_samples(struct writer *w)
 {
 	const struct samples *samples = &w->e->view->samples;
-	uint64_t period = export_period(&w->e->view->profile, w->e->event_id);
+	uint64_t period = report_stands_for(&w->e->view->profile, w->e->event_id);
 
 	for (size_t i = 0; i < samples->nr; i++) {
 		const struct located *l = &samples->list[i];
@@ -243,7 +244,7 @@ bool export_pprof(struct export *e)
 	struct stacks s;
 	const char *unit;
 
-	stacks_make(&s, e);
+	stacks_make(&s, e->view, e->options, e->event_id);
 	unit = intern(&e->view->resolver.strings, s.unit);
 	string(&w, "");
 	p->sample_type = must(calloc(2, sizeof(*p->sample_type)));
@@ -254,7 +255,7 @@ bool export_pprof(struct export *e)
 	p->period = (int64_t)s.period;
 	p->time_nanos = (int64_t)e->view->profile.config.start_realtime;
 	put_mappings(&w);
-	if (stacks_tell_callers(e))
+	if (stacks_tell_callers(&e->view->profile, e->event_id))
 		put_stacks(&w, &s);
 	else
 		put_samples(&w);

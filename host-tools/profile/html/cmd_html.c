@@ -208,7 +208,7 @@ static void put_stacks(struct writer *w)
 	uint64_t *totals, *own, least;
 	size_t *number, n = 1;
 
-	stacks_make(&s, &w->e);
+	stacks_make(&s, w->e.view, w->e.options, w->e.event_id);
 	totals = must(calloc(s.nr, sizeof(*totals)));
 	own = must(calloc(s.nr, sizeof(*own)));
 	number = must(calloc(s.nr, sizeof(*number)));
@@ -343,7 +343,8 @@ static void put_event(struct writer *w, uint32_t event_id)
 	put_pair(w->out, "kind", lwpdata_event_name(profile_kind(p, event_id)) ?: "");
 	fprintf(w->out, ",\"samples\":%" PRIu64 ",\"windows\":%" PRIu64 ",\"period\":%" PRIu64 ",",
 		w->e.view->samples.per_event[event_id],
-		report_nr_windows(p, &w->e.view->samples, event_id), export_period(p, event_id));
+		report_nr_windows(p, &w->e.view->samples, event_id),
+		report_stands_for(p, event_id));
 	put_member(w->out, "advice", advice ?: "");
 	free(advice);
 	if (e < p->config.nr_events && !w->filtered) {

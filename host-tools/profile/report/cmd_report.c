@@ -139,17 +139,15 @@ static bool work(void *arguments, struct view *view)
 {
 	struct arguments *a = arguments;
 
-	const struct export e = { .view = view,
-				  .options = &a->view,
-				  .event_id = view_event(view, a->view.kind) };
+	uint32_t event_id = view_event(view, a->view.kind);
 
 	if (calls_report_any(&a->calls)) {
 		a->calls.json = !strcmp(a->format->name, "json");
 		a->calls.limit = a->limit;
 		a->calls.wide = a->wide;
 		if (a->calls.calls && !a->calls.exact && !a->calls.loops &&
-		    view->profile.nr_stacks && stacks_tell_callers(&e)) {
-			stacks_report(&a->calls, &e);
+		    view->profile.nr_stacks && stacks_tell_callers(&view->profile, event_id)) {
+			stacks_report(&a->calls, view, &a->view, event_id);
 			return true;
 		}
 		return calls_report(&a->calls, view, &a->view.filter);

@@ -173,3 +173,27 @@ char *report_advice(const struct report *report, uint32_t event_id)
 		return samples ? NULL : strdup("No samples: the options leave out all there are");
 	return e < p->config.nr_events ? advice(p, e, samples, windows) : NULL;
 }
+
+/* Branches for each record of a window; 0 if the event has no windows. */
+static uint64_t window_period(const struct profile *p, uint32_t event_id)
+{
+	double weight = 0, records = 0;
+
+	for (size_t i = 0; i < p->nr_windows; i++)
+		if (p->windows[i].data[0] == event_id) {
+			weight += (double)p->windows[i].weight;
+			records += p->windows[i].count;
+		}
+	return records ? (uint64_t)(weight / records + 0.5) : 0;
+}
+
+uint64_t report_stands_for(const struct profile *p, uint32_t event_id)
+{
+	uint64_t weight = window_period(p, event_id);
+	uint32_t e = profile_event_index(p, event_id);
+	double period = e < p->config.nr_events ? report_period(p, e) : 1;
+
+	if (weight)
+		return weight;
+	return period < 1 ? 1 : (uint64_t)(period + 0.5);
+}

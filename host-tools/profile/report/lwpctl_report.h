@@ -32,6 +32,9 @@ struct estimate {
 /* Events between two records, on average. `e` is the event's index in CONFIG, here and below. */
 double report_period(const struct profile *profile, uint32_t e);
 
+/* How many events a sample of this EventId stands for: a whole number, at least 1. */
+uint64_t report_stands_for(const struct profile *profile, uint32_t event_id);
+
 struct estimate report_estimate(const struct profile *profile, uint32_t e);
 
 /* One line that says what gives names to samples without, if there are many; NULL if nothing is to be said. Free it. */

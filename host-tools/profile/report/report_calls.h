@@ -5,7 +5,6 @@
 
 #include <stdbool.h>
 
-#include "export.h"
 #include "view.h"
 
 struct calls_report {
@@ -24,6 +23,7 @@ bool calls_report_any(const struct calls_report *what);
 bool calls_report(const struct calls_report *what, struct view *view, const struct filter *filter);
 
 /* Prints callers and callees of recorded stacks. */
-void stacks_report(const struct calls_report *what, const struct export *e);
+void stacks_report(const struct calls_report *what, struct view *view,
+		   const struct view_options *options, uint32_t event_id);
 
 #endif

@@ -172,12 +172,13 @@ static void print_json(const struct teller *t, const char *file, struct function
 	put_json(root);
 }
 
-void stacks_report(const struct calls_report *what, const struct export *e)
+void stacks_report(const struct calls_report *what, struct view *view,
+		   const struct view_options *options, uint32_t event_id)
 {
 	struct teller t = { .what = what };
 	struct function **sorted;
 
-	stacks_make(&t.stacks, e);
+	stacks_make(&t.stacks, view, options, event_id);
 	for (size_t i = 0; i < t.stacks.nr_steps; i++)
 		add_step(&t, &t.stacks.steps[i], i + 1);
 	sorted = must(calloc(t.nr + 1, sizeof(struct function *)));
@@ -186,7 +187,7 @@ void stacks_report(const struct calls_report *what, const struct export *e)
 	sort_list(sorted, t.nr, sizeof(struct function *), compare_functions);
 	sort_list(t.pairs, t.nr_pairs, sizeof(*t.pairs), compare_pairs);
 	if (what->json)
-		print_json(&t, e->view->profile.path, sorted);
+		print_json(&t, view->profile.path, sorted);
 	else
 		print_text(&t, sorted);
 	free(sorted);

@@ -7,7 +7,7 @@
 #ifndef LWPCTL_STACKS_H
 #define LWPCTL_STACKS_H
 
-#include "export.h"
+#include "view.h"
 
 struct stack {
 	const char *name;
@@ -28,7 +28,8 @@ struct stack_step {
 };
 
 struct stacks {
-	const struct export *e;
+	struct view *view;
+	const struct view_options *options;
 	struct stack *list; /* the first is none */
 	size_t nr, room;
 	struct keys keys;
@@ -40,11 +41,12 @@ struct stacks {
 	const char *unit; /* of these events */
 };
 
-/* Is the export's event that of windows, or of recorded stacks? */
-bool stacks_tell_callers(const struct export *e);
+/* Is an event that of windows, or of recorded stacks? */
+bool stacks_tell_callers(const struct profile *profile, uint32_t event_id);
 
-/* The stacks of all samples of the export's event. */
-void stacks_make(struct stacks *stacks, const struct export *e);
+/* The stacks of all samples of an event that the options want. */
+void stacks_make(struct stacks *stacks, struct view *view, const struct view_options *options,
+		 uint32_t event_id);
 
 /* The stack of a single sample, by its index; 0 if it has none. */
 size_t stacks_of(const struct stacks *stacks, const struct located *located);

@@ -5,7 +5,7 @@
 #include <sys/wait.h>
 
 #include "lwp_types.h"
-#include "stacks.h"
+#include "unwind.h"
 
 #define DEPTH_MAX 256
 

@@ -3,8 +3,8 @@
  * Stacks of threads that wait in LWP's store of a record: by DWARF's or .eh_frame's rules, and by frame pointers where
  * there are none.
  */
-#ifndef LWPRUN_STACKS_H
-#define LWPRUN_STACKS_H
+#ifndef LWPRUN_UNWIND_H
+#define LWPRUN_UNWIND_H
 
 #include "supervisor.h"
 

@@ -4,8 +4,11 @@
 
 #include "calls.h"
 #include "lwp_rev.h"
+#include "lwpctl_report.h"
 #include "memory.h"
 #include "stacks.h"
+
+#define NAMES_MAX 40
 
 /* Names are the same pointers if they are the same. */
 static size_t add(struct stacks *s, const struct stack *stack)
@@ -19,10 +22,24 @@ static size_t add(struct stacks *s, const struct stack *stack)
 	return number;
 }
 
+/* The stack of a sample as names, the outermost first: process, the function, and what is inlined in it. */
+static unsigned int names_of(const struct stacks *s, const struct located *l, const char *names[])
+{
+	const struct profile *p = &s->view->profile;
+	const struct inlined *inlined = l->place.inlined;
+	unsigned int n = 0;
+
+	names[n++] = p->processes[p->threads[l->count->thread].process].comm;
+	names[n++] = l->place.symbol;
+	for (unsigned int i = inlined ? inlined->nr : 0; i-- > 0 && n < NAMES_MAX;)
+		names[n++] = inlined->names[i];
+	return n;
+}
+
 static size_t add_located(struct stacks *s, const struct located *l)
 {
-	const char *names[EXPORT_STACK_MAX];
-	unsigned int n = export_stack(s->e, l, names, EXPORT_STACK_MAX);
+	const char *names[NAMES_MAX];
+	unsigned int n = names_of(s, l, names);
 	size_t at = 0;
 
 	for (unsigned int i = 0; i < n; i++)
@@ -35,24 +52,19 @@ static size_t add_located(struct stacks *s, const struct located *l)
 	return at;
 }
 
-static bool of_windows(const struct export *e)
+static bool of_windows(const struct profile *p, uint32_t event_id)
 {
-	const struct profile *p = &e->view->profile;
-
-	return p->nr_windows &&
-	       e->event_id == lwp_rev_get(p->config.revision)->event_id[LWP_KIND_BRE];
+	return p->nr_windows && event_id == lwp_rev_get(p->config.revision)->event_id[LWP_KIND_BRE];
 }
 
-static bool of_recorded(const struct export *e)
+static bool of_recorded(const struct profile *p, uint32_t event_id)
 {
-	const struct profile *p = &e->view->profile;
-
-	return p->nr_stacks && p->config.nr_events && e->event_id == p->config.events[0].event_id;
+	return p->nr_stacks && p->config.nr_events && event_id == p->config.events[0].event_id;
 }
 
-bool stacks_tell_callers(const struct export *e)
+bool stacks_tell_callers(const struct profile *p, uint32_t event_id)
 {
-	return of_windows(e) || of_recorded(e);
+	return of_windows(p, event_id) || of_recorded(p, event_id);
 }
 
 /* ---- Windows -------------------------------------------------------------------------------- */
@@ -94,19 +106,19 @@ static bool wanted(const struct stacks *s, const struct calls *c, size_t chain)
 	const struct place *place;
 
 	if (function == NO_FUNCTION)
-		return !filter_any(&s->e->options->filter);
+		return !filter_any(&s->options->filter);
 	place = &c->blocks.functions[function].place;
-	return filter_place(&s->e->options->filter, place->object, place->symbol);
+	return filter_place(&s->options->filter, place->object, place->symbol);
 }
 
 static void add_windows(struct stacks *s)
 {
-	const struct profile *p = &s->e->view->profile;
+	const struct profile *p = &s->view->profile;
 	size_t *known = NULL, nr_known = 0, room = 0, kept = 0;
 	struct keys keys = { 0 };
 	struct calls calls;
 
-	calls_make(&calls, &s->e->view->resolver, &s->e->options->filter, take, s);
+	calls_make(&calls, &s->view->resolver, &s->options->filter, take, s);
 	for (size_t i = 0; i < s->nr_steps; i++) {
 		struct stack_step *step = &s->steps[i];
 		uint32_t id = p->threads[step->thread].process;
@@ -152,8 +164,8 @@ static size_t add_place(struct stacks *s, const struct place *place, size_t call
 
 static void add_stack(struct stacks *s, const struct profile_stack *stack, uint64_t events)
 {
-	const struct filter *filter = &s->e->options->filter;
-	const struct profile *p = &s->e->view->profile;
+	const struct filter *filter = &s->options->filter;
+	const struct profile *p = &s->view->profile;
 	const struct profile_batch batch = { .thread = stack->thread, .time = stack->time };
 	uint32_t process = p->threads[stack->thread].process;
 	struct place place;
@@ -165,7 +177,7 @@ static void add_stack(struct stacks *s, const struct profile_stack *stack, uint6
 	for (uint32_t i = stack->nr; i-- > 0;) {
 		uint64_t address = lwp_get64(stack->addresses + sizeof(address) * i);
 
-		resolve(&s->e->view->resolver, process,
+		resolve(&s->view->resolver, process,
 			profile_find_map(p, process, stack->section, address), address, &place);
 		at = add_place(s, &place, at);
 	}
@@ -178,7 +190,7 @@ static void add_stack(struct stacks *s, const struct profile_stack *stack, uint6
 
 static void add_recorded(struct stacks *s)
 {
-	const struct profile *p = &s->e->view->profile;
+	const struct profile *p = &s->view->profile;
 
 	for (size_t i = 0; i < p->nr_stacks; i++)
 		add_stack(s, &p->stacks[i], p->stacks[i].weight * s->period);
@@ -187,32 +199,34 @@ static void add_recorded(struct stacks *s)
 
 /* ---- All ------------------------------------------------------------------------------------ */
 
-void stacks_make(struct stacks *s, const struct export *e)
+void stacks_make(struct stacks *s, struct view *view, const struct view_options *options,
+		 uint32_t event_id)
 {
-	const struct samples *samples = &e->view->samples;
-	const struct profile *p = &e->view->profile;
+	const struct samples *samples = &view->samples;
+	const struct profile *p = &view->profile;
 
-	*s = (struct stacks){ .e = e,
-			      .period = export_period(p, e->event_id),
-			      .unit = profile_event_name(p, e->event_id) };
+	*s = (struct stacks){ .view = view,
+			      .options = options,
+			      .period = report_stands_for(p, event_id),
+			      .unit = profile_event_name(p, event_id) };
 	s->of = must(calloc(samples->nr + 1, sizeof(*s->of)));
 	*APPEND(s->list, s->nr, s->room) = (struct stack){ .name = "", .object = "" };
-	if (of_windows(e)) {
+	if (of_windows(p, event_id)) {
 		add_windows(s);
 		return;
 	}
-	if (of_recorded(e)) {
+	if (of_recorded(p, event_id)) {
 		add_recorded(s);
 		return;
 	}
 	for (size_t i = 0; i < samples->nr; i++)
-		if (samples->list[i].count->event_id == e->event_id)
+		if (samples->list[i].count->event_id == event_id)
 			s->of[i] = add_located(s, &samples->list[i]);
 }
 
 size_t stacks_of(const struct stacks *s, const struct located *located)
 {
-	return s->of[located - s->e->view->samples.list];
+	return s->of[located - s->view->samples.list];
 }
 
 void stacks_free(struct stacks *s)
