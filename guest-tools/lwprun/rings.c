@@ -201,7 +201,8 @@ static void take_stack(struct supervisor *s, uint32_t i, uint32_t head)
 	if (!ring->waits)
 		return;
 	ring->waits = false;
-	stopped = stack_take(s, i, part_size(s) / LWP_RECORD_SIZE);
+	ring->no_stack += part_size(s) / LWP_RECORD_SIZE;
+	stopped = stack_take(s, i);
 	move_guard(s, i, (ring->guard + 1) % POOL_GUARD_PARTS);
 	if (stopped)
 		stack_release(s, i);

@@ -54,6 +54,7 @@ struct ring {
 	struct ring_gap gap; /* in what is taken next */
 	uint32_t guard; /* the part of the ring that may not be written to */
 	bool waits; /* at the guard, for its stack to be taken */
+	uint32_t no_stack; /* records since the last one */
 	int signal; /* that it gets when it goes on */
 	bool broken; /* something is missing between the last window and the next */
 	char comm[16];

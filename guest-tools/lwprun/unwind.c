@@ -78,12 +78,12 @@ static bool stopped(const struct supervisor *s, pid_t tid, int *signal)
 	return true;
 }
 
-bool stack_take(struct supervisor *s, uint32_t i, uint32_t weight)
+bool stack_take(struct supervisor *s, uint32_t i)
 {
 	struct ring *ring = &s->rings[i];
 	struct process *process = ring->process;
 	pid_t tid = (pid_t)pool_slot(s->pool, i)->tid;
-	struct lwpdata_stack stack = { ring->thread, weight, rounds_now(), { 0 } };
+	struct lwpdata_stack stack = { ring->thread, ring->no_stack, rounds_now(), { 0 } };
 	struct walk walk;
 
 	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) || ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) ||
@@ -102,6 +102,7 @@ bool stack_take(struct supervisor *s, uint32_t i, uint32_t weight)
 		stack.addresses.size = walk.nr * sizeof(uint64_t);
 		lwpdata_write_stack(s->writer, &stack);
 		s->nr_stacks++;
+		ring->no_stack = 0;
 	}
 	return true;
 }

@@ -9,10 +9,10 @@
 #include "supervisor.h"
 
 /*
- * Write where the thread of slot i is, which has stored `weight` records since it was asked last. True: it is stopped
- * and traced until stack_release(). False: it cannot be traced, or it ends.
+ * Write where the thread of slot i is, for all records since its last stack. True: it is stopped and traced until
+ * stack_release(). False: it cannot be traced, or it ends.
  */
-bool stack_take(struct supervisor *s, uint32_t i, uint32_t weight);
+bool stack_take(struct supervisor *s, uint32_t i);
 
 /* It goes on. */
 void stack_release(struct supervisor *s, uint32_t i);

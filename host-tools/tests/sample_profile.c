@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * sample_profile [--windows | --complete | --jit | --kept | --stamped] FILE: writes a small profile of this very program, in which all numbers are known. Tests
+ * sample_profile [--windows | --complete | --jit | --kept | --stamped | --stacks] FILE: writes a small profile of this very program, in which all numbers are known. Tests
  * of the exports read it through other people's programs.
  *
  * Instructions, interval 99: 30 samples in sample_hot, 10 in sample_cold, 4 in the loop of sample_cold's second thread.
@@ -8,6 +8,7 @@
  * there are two windows of 4 branches in place of these, which stand for 100 and 300; with --complete for themselves.
  * With --jit 3 samples of instructions more lie in "first one" and 2 in "second", which a just-in-time compiler made.
  * With --kept each sample of instructions stands for two. With --stamped all records were stored at the start.
+ * With --stacks there are three: 20 records in sample_hot, 10 in sample_cold called by it, 10 by it as it calls itself.
  */
 #include <string.h>
 
@@ -141,6 +142,18 @@ static void write_jitted(void)
 								    "60000000 20 elsewhere\n") });
 }
 
+static void stack(uint32_t weight, unsigned int nr, const int *places)
+{
+	uint8_t addresses[4 * sizeof(uint64_t)];
+
+	for (unsigned int i = 0; i < nr; i++)
+		lwp_put64(addresses + i * sizeof(uint64_t), sample_table[places[i]]);
+	lwpdata_write_stack(writer, &(struct lwpdata_stack){
+					    .weight = weight,
+					    .time = now,
+					    .addresses = { addresses, nr * sizeof(uint64_t) } });
+}
+
 int main(int argc, char **argv)
 {
 	bool jit = argc == 3 && !strcmp(argv[1], "--jit");
@@ -148,6 +161,7 @@ int main(int argc, char **argv)
 	bool kept = argc == 3 && !strcmp(argv[1], "--kept");
 	bool windows = complete || (argc == 3 && !strcmp(argv[1], "--windows"));
 	const struct lwpdata_bytes arguments[] = { lwpdata_text("sample"), lwpdata_text("a\nb") };
+	bool stacks = argc == 3 && !strcmp(argv[1], "--stacks");
 	bool stamped = argc == 3 && !strcmp(argv[1], "--stamped");
 	const struct lwpdata_config config = {
 		.flags = stamped ? LWP_F_PTSC : 0,
@@ -161,8 +175,9 @@ int main(int argc, char **argv)
 		.args = arguments,
 	};
 
-	writer = argc == 2 || windows || jit || kept || stamped ? lwpdata_create(argv[argc - 1]) :
-								  NULL;
+	writer = argc == 2 || windows || jit || kept || stamped || stacks ?
+			 lwpdata_create(argv[argc - 1]) :
+			 NULL;
 	if (!writer)
 		return 1;
 	stamp = stamped ? START : 0;
@@ -195,5 +210,10 @@ int main(int argc, char **argv)
 	}
 	if (jit)
 		write_jitted();
+	if (stacks) {
+		stack(20, 1, (const int[]){ LOOP });
+		stack(10, 2, (const int[]){ COLD, CALL });
+		stack(10, 3, (const int[]){ COLD, CALL, CALL });
+	}
 	return lwpdata_finish(writer) ? 1 : 0;
 }

@@ -142,3 +142,27 @@ def test_windows(sample: Sample) -> None:
     sample.refuses(1, "no complete trace: its windows do not continue", "report", "--exact", data)
     plain = sample.data(name="plain.data")
     sample.refuses(1, "it has no windows of branches; record with lwprun --windows", "report", "--loops", plain)
+    sample.refuses(1, "record with lwprun --windows or --stacks", "report", "--calls", plain)
+
+
+def test_stacks(sample: Sample) -> None:
+    """The share of the records whose stacks a function is in, of recursion too; its own; who called it."""
+    data = sample.data("--stacks")
+    found = json.loads(sample.good("report", "--calls", "--json", data))
+    keys = ("symbol", "share", "own_share")
+    assert [tuple(row[key] for key in keys) for row in found["functions"]] == [
+        ("sample_hot", 1, 0.5), ("sample_cold", 0.5, 0.5)
+    ]
+    cold = found["functions"][1]
+    assert found["stacks"] == 3 and 0 < cold["share_low"] < 0.5 < cold["share_high"] < 1
+    callers = {(pair["caller"], pair["callee"]): pair["share"] for pair in found["callers"]}
+    assert callers == {("sample_hot", "sample_cold"): 0.5, ("sample_hot", "sample_hot"): 0.25}
+    text = sample.good("report", "--calls", data)
+    assert re.search(r"^ 50\.00% .* 50\.00%  sample_cold .*\n  called by  50\.00%  sample_hot ", text, re.MULTILINE)
+    text = sample.good("report", "--calls", "--json", "--symbol=sample_cold", data)
+    assert json.loads(text)["stacks"] == 2, "those that are in it"
+    sample.good("export", "--format=collapsed", "-o", "out", data)
+    lines = (sample.place / "out").read_text(encoding="utf-8").splitlines()
+    assert sorted(line.partition(";sample")[2] for line in lines) == [
+        "_hot 2000", "_hot;sample_cold 1000", "_hot;sample_hot;sample_cold 1000"
+    ]

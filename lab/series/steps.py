@@ -9,6 +9,7 @@ items   FILE = names of top-level items that come with this step: functions with
         macros, groups of prototypes
 lines   FILE = regular expressions: the whole lines that a match covers come with this step; "*": of any file
 before  FILE = pairs of a text and of what stood in its place until this step
+An expression or a text that begins with "?" is of one base's hooks alone; any other must be there.
 
 A source in meson.build, an #include and prototypes under a comment wait for the file that they name."""
 
@@ -24,6 +25,7 @@ from lab.common.say import Died
 
 STEPS = LAB / "series/steps"
 SERIES = {"2-pmu": ("count", "pmu"), "3-lwp": ("lwp",)}  # and the folders all of whose files come with it
+OF_ONE_BASE = "?"
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@", re.MULTILINE)
 # What is left where lines are not there yet: blank lines in pairs, and at the edge of a block.
@@ -75,8 +77,6 @@ def _declares(block: str, name: str) -> bool:
 class File:
     """A new file at each step. name: as steps call it."""
 
-    strict = True  # a claim of nothing is an error
-
     def __init__(self, name: str, text: str, steps: Sequence[Step]):
         self.name, self.text, self.steps = name, text, steps
         begins = [number for number, step in enumerate(steps) if name in step.new]
@@ -90,7 +90,7 @@ class File:
             for item in step.items.get(name, ()):
                 self._item(number, item)
             for pattern in step.lines.get(name, ()):
-                if not self._lines(number, pattern) and self.strict:
+                if not self._lines(number, pattern.removeprefix(OF_ONE_BASE)) and not pattern.startswith(OF_ONE_BASE):
                     raise self._wrong(f"no line is like '{pattern}'")
             for pattern in step.lines.get("*", ()):
                 self._lines(number, pattern)
@@ -135,19 +135,18 @@ class File:
     def _as_before(self, text: str, number: int) -> str:
         """Texts stand there instead of those of later steps."""
         for later in range(len(self.steps) - 1, number - 1, -1):
-            for now, until in self.steps[later].before.get(self.name, ()):
+            for claim, until in self.steps[later].before.get(self.name, ()):
+                now = claim.removeprefix(OF_ONE_BASE)
                 if later > number:
                     text = text.replace(now, until)
-                elif self.strict and text.count(now) != 1:
+                elif text.count(now) != 1 and claim == now:
                     raise self._wrong(f"'{now}' is there {text.count(now)} times after its step, not once")
         return text
 
 
 class Change(File):
     """A file of the source at each step. What its hooks add comes as in a new file; what they take away goes with the
-    first line that comes in its place. hunks: as `git diff -U0` has them. A claim may be of another base's hooks."""
-
-    strict = False
+    first line that comes in its place. hunks: as `git diff -U0` has them."""
 
     def __init__(self, name: str, before: str, text: str, hunks: str, steps: Sequence[Step]):
         super().__init__(name, text, steps)

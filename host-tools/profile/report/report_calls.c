@@ -59,9 +59,18 @@ static void table_sort(struct table *t)
 	sort_list(t->list, t->nr, sizeof(*t->list), compare);
 }
 
-static size_t limited(const struct printer *p, size_t nr)
+size_t calls_rows(const struct calls_report *what, size_t nr)
 {
-	return p->what->limit && p->what->limit < nr ? p->what->limit : nr;
+	return what->limit && what->limit < nr ? what->limit : nr;
+}
+
+void calls_put_name(const struct calls_report *what, const char *symbol, const char *object,
+		    int used)
+{
+	char *name = fitted_symbol(symbol, last_part(object), (size_t)used + 2, what->wide);
+
+	printf("  %s\n", name);
+	free(name);
 }
 
 /* By the instructions of each, its own or with those of what it called. */
@@ -141,11 +150,8 @@ static const struct place *place_of(const struct printer *p, size_t function)
 static void print_name(const struct printer *p, size_t function, int used)
 {
 	const struct place *place = place_of(p, function);
-	char *name = fitted_symbol(place->symbol, last_part(place->object), (size_t)used + 2,
-				   p->what->wide);
 
-	printf("  %s\n", name);
-	free(name);
+	calls_put_name(p->what, place->symbol, place->object, used);
 }
 
 static void print_functions(const struct printer *p)
@@ -155,7 +161,7 @@ static void print_functions(const struct printer *p)
 
 	printf("\nexactly %.0f instructions in %zu functions\n", all, t.nr);
 	puts("\n  Share  Instructions  With callees       Calls  Symbol");
-	for (size_t i = 0; i < limited(p, t.nr); i++) {
+	for (size_t i = 0; i < calls_rows(p->what, t.nr); i++) {
 		size_t number = t.list[i].number;
 		int used = printf("%6.2f%%  %12.0f  %12.0f  %10.0f",
 				  all > 0 ? 100 * t.list[i].weight / all : 0, t.list[i].weight,
@@ -164,9 +170,9 @@ static void print_functions(const struct printer *p)
 		print_name(p, number, used);
 		rest -= t.list[i].weight;
 	}
-	if (limited(p, t.nr) < t.nr)
+	if (calls_rows(p->what, t.nr) < t.nr)
 		printf("%6.2f%%  %12.0f  ... %zu more\n", all > 0 ? 100 * rest / all : 0, rest,
-		       t.nr - limited(p, t.nr));
+		       t.nr - calls_rows(p->what, t.nr));
 	free(t.list);
 }
 
@@ -191,7 +197,7 @@ static int print_entries(const struct printer *p, const struct call *call)
 static void print_pairs(const struct printer *p, size_t function, bool by_it)
 {
 	struct table t = calls_of(p, function, by_it);
-	size_t nr = limited(p, t.nr);
+	size_t nr = calls_rows(p->what, t.nr);
 
 	for (size_t i = 0; i < nr; i++) {
 		const struct call *call = &p->calls->calls[t.list[i].number];
@@ -220,7 +226,7 @@ static void print_calls(const struct printer *p)
 		puts("Windows do not show calls that began before them: a share with callees is at least so much.\n"
 		     "Beside a call stands which part of the calls of the function that is called it makes, and the\n"
 		     "95% interval of that.");
-	for (size_t i = 0; i < limited(p, t.nr); i++) {
+	for (size_t i = 0; i < calls_rows(p->what, t.nr); i++) {
 		size_t number = t.list[i].number;
 		int used = printf("\n%s%6.2f%%", p->complete ? "" : "at least ",
 				  all > 0 ? 100 * p->inclusive[number] / all : 0);
@@ -243,7 +249,7 @@ static void resolve_loop(const struct printer *p, const struct loop *loop, struc
 static void print_loops(const struct printer *p)
 {
 	struct table t = loops(p);
-	size_t nr = limited(p, t.nr);
+	size_t nr = calls_rows(p->what, t.nr);
 
 	puts("\nLoops, by how often their bodies ran\n\n       Trips     Entered        Mean       Least"
 	     "        Most  Loop");
@@ -297,7 +303,7 @@ static json_object *functions_json(const struct printer *p)
 	json_object *list = json_list();
 	struct table t = functions(p, false);
 
-	for (size_t i = 0; i < limited(p, t.nr); i++) {
+	for (size_t i = 0; i < calls_rows(p->what, t.nr); i++) {
 		json_object *item = json_new();
 		const struct place *place = place_of(p, t.list[i].number);
 
@@ -359,7 +365,7 @@ static json_object *loops_json(const struct printer *p)
 	json_object *list = json_list();
 	struct table t = loops(p);
 
-	for (size_t i = 0; i < limited(p, t.nr); i++) {
+	for (size_t i = 0; i < calls_rows(p->what, t.nr); i++) {
 		const struct loop *loop = &p->calls->loops.list[t.list[i].number];
 		json_object *item = json_new();
 		struct place place;
@@ -425,7 +431,9 @@ static bool windows_tell(const struct calls_report *what, const struct profile *
 		return refuse("%s: this is no complete trace: %s; record with lwprun --windows=all",
 			      profile->path, why);
 	return refuse("%s: %s; record with lwprun --windows%s", profile->path, why,
-		      what->exact ? "=all" : "");
+		      what->exact ? "=all" :
+		      what->loops ? "" :
+				    " or --stacks");
 }
 
 bool calls_report(const struct calls_report *what, struct view *view, const struct filter *filter)

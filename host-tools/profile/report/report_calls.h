@@ -19,6 +19,13 @@ struct calls_report {
 /* Is any of it asked for? */
 bool calls_report_any(const struct calls_report *what);
 
+/* How many rows of a table are printed. */
+size_t calls_rows(const struct calls_report *what, size_t nr);
+
+/* A function, at the end of a line of which so many columns are used. */
+void calls_put_name(const struct calls_report *what, const char *symbol, const char *object,
+		    int used);
+
 /* Prints it. False after one line: the windows do not tell. */
 bool calls_report(const struct calls_report *what, struct view *view, const struct filter *filter);
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What recorded stacks tell: how much each function executed with all that it called, and who called it. */
-#include "fit.h"
 #include "intervals.h"
 #include "json_out.h"
 #include "memory.h"
@@ -96,30 +95,20 @@ static int compare_pairs(const void *a, const void *b)
 	return ORDER(y->in, x->in) ?: ORDER(x->caller, y->caller) ?: ORDER(x->callee, y->callee);
 }
 
-static size_t limited(const struct teller *t, size_t nr)
-{
-	return t->what->limit && t->what->limit < nr ? t->what->limit : nr;
-}
-
-static void print_name(const struct teller *t, const struct function *f, int used)
-{
-	char *name = fitted_symbol(f->name, last_part(f->object), (size_t)used + 2, t->what->wide);
-
-	printf("  %s\n", name);
-	free(name);
-}
-
 static void print_pairs(const struct teller *t, size_t function, bool by_it)
 {
 	for (size_t i = 0, n = 0; i < t->nr_pairs; i++) {
 		const struct pair *p = &t->pairs[i];
+		const struct function *f;
 		int used;
 
-		if ((by_it ? p->caller : p->callee) != function || n++ == limited(t, SIZE_MAX))
+		if ((by_it ? p->caller : p->callee) != function ||
+		    n++ == calls_rows(t->what, SIZE_MAX))
 			continue;
 		used = printf("  %s %6.2f%%", by_it ? "calls    " : "called by",
 			      100 * p->in / t->all);
-		print_name(t, &t->functions[by_it ? p->callee : p->caller], used);
+		f = &t->functions[by_it ? p->callee : p->caller];
+		calls_put_name(t->what, f->name, f->object, used);
 	}
 }
 
@@ -128,13 +117,13 @@ static void print_text(const struct teller *t, struct function *const *sorted)
 	printf("\nCallers and callees, by the share of %zu stacks that a function is in, the 95%% interval of that,\n"
 	       "and its own share. Beside a call stands the share of the stacks that have it.\n",
 	       t->stacks.nr_steps);
-	for (size_t i = 0; i < limited(t, t->nr); i++) {
+	for (size_t i = 0; i < calls_rows(t->what, t->nr); i++) {
 		const struct function *f = sorted[i];
 		struct interval in = share_interval(f->in / t->all, (double)t->stacks.nr_steps, 0);
 		int used = printf("\n%6.2f%% %6.2f -%6.2f%% %6.2f%%", 100 * f->in / t->all,
 				  100 * in.low, 100 * in.high, 100 * f->own / t->all);
 
-		print_name(t, f, used);
+		calls_put_name(t->what, f->name, f->object, used);
 		print_pairs(t, (size_t)(f - t->functions), false);
 		print_pairs(t, (size_t)(f - t->functions), true);
 	}
@@ -144,7 +133,7 @@ static void print_json(const struct teller *t, const char *file, struct function
 {
 	json_object *root = json_new(), *functions = json_list(), *callers = json_list();
 
-	for (size_t i = 0; i < limited(t, t->nr); i++) {
+	for (size_t i = 0; i < calls_rows(t->what, t->nr); i++) {
 		const struct function *f = sorted[i];
 		struct interval in = share_interval(f->in / t->all, (double)t->stacks.nr_steps, 0);
 		json_object *item = json_new();

@@ -8,8 +8,6 @@
 #include "memory.h"
 #include "stacks.h"
 
-#define NAMES_MAX 40
-
 /* Names are the same pointers if they are the same. */
 static size_t add(struct stacks *s, const struct stack *stack)
 {
@@ -22,32 +20,36 @@ static size_t add(struct stacks *s, const struct stack *stack)
 	return number;
 }
 
-/* The stack of a sample as names, the outermost first: process, the function, and what is inlined in it. */
-static unsigned int names_of(const struct stacks *s, const struct located *l, const char *names[])
+static size_t add_process(struct stacks *s, uint32_t thread)
 {
 	const struct profile *p = &s->view->profile;
-	const struct inlined *inlined = l->place.inlined;
-	unsigned int n = 0;
 
-	names[n++] = p->processes[p->threads[l->count->thread].process].comm;
-	names[n++] = l->place.symbol;
-	for (unsigned int i = inlined ? inlined->nr : 0; i-- > 0 && n < NAMES_MAX;)
-		names[n++] = inlined->names[i];
-	return n;
+	return add(s, &(struct stack){ .name = p->processes[p->threads[thread].process].comm,
+				       .object = "" });
+}
+
+/* A function, and what is inlined at the place. */
+static size_t add_place(struct stacks *s, const struct place *place, size_t caller)
+{
+	unsigned int left = place->inlined ? place->inlined->nr : 0;
+	const char *name = place->symbol;
+
+	for (;;) {
+		caller = add(s, &(struct stack){ .name = name,
+						 .object = place->object,
+						 .file = left ? NULL : place->file,
+						 .line = place->line,
+						 .parent = caller });
+		if (!left--)
+			return caller;
+		name = place->inlined->names[left];
+	}
 }
 
 static size_t add_located(struct stacks *s, const struct located *l)
 {
-	const char *names[NAMES_MAX];
-	unsigned int n = names_of(s, l, names);
-	size_t at = 0;
+	size_t at = add_place(s, &l->place, add_process(s, l->count->thread));
 
-	for (unsigned int i = 0; i < n; i++)
-		at = add(s, &(struct stack){ .name = names[i],
-					     .object = i ? l->place.object : "",
-					     .file = i + 1 == n ? l->place.file : NULL,
-					     .line = l->place.line,
-					     .parent = at });
 	s->list[at].samples += l->count->samples;
 	return at;
 }
@@ -113,7 +115,6 @@ static bool wanted(const struct stacks *s, const struct calls *c, size_t chain)
 
 static void add_windows(struct stacks *s)
 {
-	const struct profile *p = &s->view->profile;
 	size_t *known = NULL, nr_known = 0, room = 0, kept = 0;
 	struct keys keys = { 0 };
 	struct calls calls;
@@ -121,12 +122,11 @@ static void add_windows(struct stacks *s)
 	calls_make(&calls, &s->view->resolver, &s->options->filter, take, s);
 	for (size_t i = 0; i < s->nr_steps; i++) {
 		struct stack_step *step = &s->steps[i];
-		uint32_t id = p->threads[step->thread].process;
 		size_t process, number;
 
 		if (!wanted(s, &calls, step->stack))
 			continue;
-		process = add(s, &(struct stack){ .name = p->processes[id].comm, .object = "" });
+		process = add_process(s, step->thread);
 		number = keys_number_of(&keys, process, step->stack);
 		if (number == nr_known)
 			*APPEND(known, nr_known, room) = add_chain(s, &calls, step->stack, process);
@@ -144,24 +144,6 @@ static void add_windows(struct stacks *s)
 
 /* ---- Recorded stacks ------------------------------------------------------------------------ */
 
-/* A function, and what is inlined at the place. */
-static size_t add_place(struct stacks *s, const struct place *place, size_t caller)
-{
-	unsigned int left = place->inlined ? place->inlined->nr : 0;
-	const char *name = place->symbol;
-
-	for (;;) {
-		caller = add(s, &(struct stack){ .name = name,
-						 .object = place->object,
-						 .file = left ? NULL : place->file,
-						 .line = place->line,
-						 .parent = caller });
-		if (!left--)
-			return caller;
-		name = place->inlined->names[left];
-	}
-}
-
 static void add_stack(struct stacks *s, const struct profile_stack *stack, uint64_t events)
 {
 	const struct filter *filter = &s->options->filter;
@@ -173,7 +155,7 @@ static void add_stack(struct stacks *s, const struct profile_stack *stack, uint6
 
 	if (!filter_batch(filter, p, &batch))
 		return;
-	at = add(s, &(struct stack){ .name = p->processes[process].comm, .object = "" });
+	at = add_process(s, stack->thread);
 	for (uint32_t i = stack->nr; i-- > 0;) {
 		uint64_t address = lwp_get64(stack->addresses + sizeof(address) * i);
 

@@ -13,22 +13,24 @@ from lab.testing import fresh_root
 from lab.testing.fresh_root import enter
 from lab.tests.conftest import good
 
+PLACE = "/release"  # in the bare system
 FILE = f"{release_file.NAME}.tar.zst"
 SUITES = (*archive.RELEASES, "sid")
 # As root, as a user, and as one without a home: each counts, twice, and profiles. Nobody has Python or a compiler.
 INSIDE = f"""
+PLACE={PLACE}
 useradd --create-home user
 useradd --no-create-home --home-dir /nonexistent homeless
 if command -v python3 gcc; then exit 1; fi
-tar -C /opt -xf /root/{FILE}
+tar -C "$PLACE" -xf "$PLACE/{FILE}"
 cd /
 vlwp() {{ # USER NAME=VALUE ARG...: as that user, with his home or another place for what is kept
     user=$1 home=$2
     shift 2
     setpriv --reuid="$user" --regid="$user" --clear-groups --inh-caps=-all \\
-        env "$home" /opt/{release_file.NAME}/vlwp "$@"
+        env "$home" "$PLACE/{release_file.NAME}/vlwp" "$@"
 }}
-for who in root=HOME=/root user=HOME=/home/user homeless=XDG_CACHE_HOME=/tmp/cache; do
+for who in "root=HOME=$HOME" user=HOME=/home/user homeless=XDG_CACHE_HOME=/tmp/cache; do
     name=${{who%%=*}} home=${{who#*=}}
     for i in 1 2; do vlwp "$name" "$home" count -- sort /etc/passwd >"/tmp/$name.$i"; done
     cmp "/tmp/$name.1" "/tmp/$name.2"
@@ -54,7 +56,8 @@ def test_release_in(suite: str, file: Path) -> None:
     """Three users of a bare system count the same twice, and profile."""
     fresh_root.require("soak release")
     with fresh_root.fresh_root(suite, ("perl-base", "zstd")) as root:
-        shutil.copy(file, root / "root")
+        (root / PLACE.lstrip("/")).mkdir(mode=0o755)
+        shutil.copy(file, root / PLACE.lstrip("/"))
         good(enter(root, INSIDE))
 
 
