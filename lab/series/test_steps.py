@@ -88,8 +88,8 @@ def test_an_include_and_a_source_wait_for_the_file() -> None:
 
 def test_a_claim_of_one_base_need_not_be_there() -> None:
     """If it is, it counts as any other."""
-    steps = [Step(), Step(lines={"a/file.c": ["?^#define THREE.*", "?^#define TWO 2$"]},
-                          before={"a/file.c": [("?third(t)", "second(t)"), ("?first(t) + ONE", "first(t)")]})]
+    steps = [Step(lines={"a/file.c": ["?^#define THREE.*", "?^#define TWO 2$"]},
+                  before={"a/file.c": [("?third(t)", "second(t)"), ("?first(t) + ONE", "first(t)")]})]
     assert "TWO" not in at(0, *steps) and "return first(t);" in at(0, *steps)
     assert at(1, *steps) == TEXT
 
