@@ -3,11 +3,13 @@
 answers --help here, and nothing has been started by then."""
 
 import argparse
+import difflib
 import importlib
 import os
+import re
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NoReturn
 
 from lab.commands import OFFERED, Command, find
@@ -16,6 +18,7 @@ from lab.common.places import RELEASE
 from lab.common.say import Stop, Usage, say
 from lab.common.steps import jobs_count
 
+OPTION = re.compile(r"--[a-z][a-z-]+")
 WIDTH = 27  # columns before the summaries
 
 OVERVIEW_END = """
@@ -62,6 +65,12 @@ def _split(argv: Sequence[str]) -> tuple[list[str], list[str] | None]:
     return words[:at], words[at + 1:]
 
 
+def _near(word: str, names: Iterable[str]) -> str:
+    """Words that ask for the one of `names` that a mistyped word resembles; empty without one."""
+    found = difflib.get_close_matches(word, names, 1, 0.7)
+    return f"; is it {found[0]}?" if found else ""
+
+
 def _call(name: str, command: Command, argv: Sequence[str]) -> int:
     module = importlib.import_module(command.module)
     parser = _Parser(
@@ -84,7 +93,8 @@ def _call(name: str, command: Command, argv: Sequence[str]) -> int:
     if extra:
         behind = f"; the {takes_program} goes after --" if takes_program else "; --help lists what it takes"
         kind = "option" if extra[0].startswith("-") else "argument"
-        raise Usage(f"{name}: no {kind} '{extra[0]}'{behind}")
+        near = _near(extra[0].partition("=")[0], OPTION.findall(parser.format_help())) if kind == "option" else ""
+        raise Usage(f"{name}: no {kind} '{extra[0]}'{near or behind}")
     if program is not None and not takes_program:
         raise Usage(f"{name}: nothing goes after --")
     if program == []:
@@ -106,7 +116,8 @@ def _help(argv: Sequence[str]) -> int:
 def _find_and_call(argv: Sequence[str]) -> int:
     command = find(argv[0])
     if not command:
-        raise Usage(f"no command '{argv[0]}'; './vlwp help' lists the commands")
+        near = _near(argv[0], [one.name for one in OFFERED])
+        raise Usage(f"no command '{argv[0]}'" + (near or "; './vlwp help' lists the commands"))
     if not command.parts:
         return _call(command.name, command, argv[1:])
     if len(argv) > 1 and argv[1] in ("-h", "--help"):
@@ -114,8 +125,8 @@ def _find_and_call(argv: Sequence[str]) -> int:
         return 0
     part = command.part(argv[1]) if len(argv) > 1 else None
     if not part:
-        names = " ".join(p.name for p in command.parts)
-        raise Usage(f"{command.name}: no part '{argv[1] if len(argv) > 1 else ''}'; it has: {names}")
+        word, names = argv[1] if len(argv) > 1 else "", [one.name for one in command.parts]
+        raise Usage(f"{command.name}: no part '{word}'{_near(word, names) or '; it has: ' + ' '.join(names)}")
     return _call(f"{command.name} {part.name}", part, argv[2:])
 
 

@@ -10,20 +10,27 @@ from pathlib import Path
 
 import pytest
 
-from lab.commands import COMMANDS
+from lab.commands import COMMANDS, OFFERED
 from lab.common.bases import qemu_base
 from lab.common.places import PYTHON, TOP
 from lab.common.say import SKIPPED
 from lab.common.steps import jobs_count
+from lab.start.build import PARTS
 from lab.tests.conftest import Ended, good, run
 
 VLWP = str(TOP / "vlwp")
 HELP_LINES, HELP_COLUMNS = 30, 80
 CALLED = Path(__file__).with_name("called.py")
+# $0: the completion; then the words of a command line.
+COMPLETED = """source "$0"; compopt() { :; }; COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+_vlwp "$1"; printf "%s\\n" "${COMPREPLY[@]}" """
 
 # (what, exit status, text in the only line, words)
 REFUSED: tuple[tuple[str, int, str, str], ...] = (
-    ("an unknown command", 2, "no command 'frobnicate'", "frobnicate"),
+    ("an unknown command", 2, "no command 'frobnicate'; './vlwp help'", "frobnicate"),
+    ("a mistyped command that resembles one", 2, "no command 'shel'; is it shell?", "shel"),
+    ("a mistyped part", 2, "bench: no part 'kvmm'; is it kvm?", "bench kvmm"),
+    ("a mistyped option", 2, "count: no option '--repaet=3'; is it --repeat?", "count --repaet=3 -- /bin/true"),
     ("deps with an argument", 2, "no argument 'now'", "deps now"),
     ("an unknown part of build", 2, "'linux'", "build linux"),
     ("two parts of build", 2, "no argument 'guest'", "build qemu guest"),
@@ -144,6 +151,22 @@ def test_help_everywhere(tmp_path: Path) -> None:
         name = " ".join(words[1:] if words[0] == "help" else words[:-1])
         assert ended.status == 0 and ended.out.startswith(f"usage: ./vlwp {name}"), words
     assert not os.listdir(tmp_path)
+
+
+def _completed(*words: str) -> set[str]:
+    """How bash goes on behind `words`, the last of which is not finished."""
+    return set(good(["bash", "-c", COMPLETED, TOP / "lab/completion.bash", VLWP, *words]).split())
+
+
+def test_completion() -> None:
+    """In bash: commands, parts, options, the file that a program is."""
+    assert _completed("") == {"help", *(command.name for command in OFFERED)}
+    for command in OFFERED:
+        assert {part.name for part in command.parts} <= _completed(command.name, "")
+    assert {"unit", "linux", "libvirt"} < _completed("test", "") and set(PARTS) <= _completed("build", "")
+    assert _completed("count", "--ma") == {"--machine", "--max", "--markdown"}
+    assert _completed("soak", "mutants-kvm", "--sh") == {"--share"}
+    assert _completed("run", "--", "/dev/nul") == {"/dev/null"}
 
 
 def test_never_a_traceback() -> None:
