@@ -39,10 +39,11 @@ packages()
 	# kbuild's programs, for headers of a newer Debian's kernel
 	echo bc libssl-dev
 	# QEMU and its firmware
-	echo libglib2.0-dev libfdt-dev zlib1g-dev libattr1-dev libcap-ng-dev
+	echo libglib2.0-dev libfdt-dev zlib1g-dev libattr1-dev libcap-ng-dev libslirp-dev
 	echo seabios ipxe-qemu ovmf
 	# the recording and the report
 	echo libdw-dev libelf-dev libjson-c-dev libiberty-dev libcapstone-dev libprotobuf-c-dev protobuf-c-compiler uthash-dev
+	echo libmicrohttpd-dev
 	# what hosts and libvirt can do, and two libvirts for the test of migration (no service is started)
 	echo libxml2-dev libvirt-clients libvirt-daemon libvirt-daemon-driver-qemu
 	# the image from which the conformance suite boots, and emulators without LWP that boot it

@@ -16,8 +16,14 @@ from lab.common.places import DL, GUEST, GUEST_I386, HOST, guest_of
 from lab.common.say import Died, Skip
 from lab.common.steps import build_lock, fresh, hash_of, make_dir, need_space, stamp, stamped, step
 
-MODULES = ("virtio_pci", "virtio_console", "9pnet_virtio", "9p", "overlay")
-FROZEN_MODULES = ("virtio_pci", "virtio_console", "overlay", "erofs", "nd_e820", "nd_pmem")  # of count-1
+# Lists of modules, by their names in the initramfs of each machine.
+MODULES: dict[str, dict[str, Sequence[str]]] = {
+    "initramfs": {
+        "order": ("virtio_pci", "virtio_console", "9pnet_virtio", "9p", "overlay"),
+        "network": ("virtio_net",),
+    },
+    "count-1": {"order": ("virtio_pci", "virtio_console", "overlay", "erofs", "nd_e820", "nd_pmem")},
+}
 SYSROOT = GUEST / "sysroot"
 STAMP = bases.of_linux("kernel")
 
@@ -67,10 +73,10 @@ def _unpack(files: Sequence[Path], sysroot: Path) -> None:
     proc.output(["depmod", "-b", sysroot, _version(sysroot)], env={"PATH": os.environ["PATH"] + ":/usr/sbin:/sbin"})
 
 
-def collect_modules(place: Path, sysroot: Path, names: Sequence[str] = MODULES) -> None:
-    """The modules of these names, what they need, and the order in which to load them. Decompressing them and taking
-    off their signatures here spares the guest a good part of its boot time."""
-    place.mkdir(parents=True)
+def collect_modules(place: Path, sysroot: Path, names: Sequence[str], listed: str = "order") -> None:
+    """The modules of these names, what they need, and a list of the order in which to load them. Decompressing them and
+    taking off their signatures here spares the guest a good part of its boot time."""
+    place.mkdir(parents=True, exist_ok=True)
     order: list[str] = []
     for wanted in names:
         lines = proc.output(
@@ -85,7 +91,7 @@ def collect_modules(place: Path, sysroot: Path, names: Sequence[str] = MODULES) 
             (place / name).write_bytes(lzma.decompress(data) if path.endswith(".xz") else data)
             proc.output(["strip", "--strip-debug", place / name])
             order.append(name)
-    (place / "order").write_text("".join(f"{name}\n" for name in order), encoding="utf-8")
+    (place / listed).write_text("".join(f"{name}\n" for name in order), encoding="utf-8")
 
 
 def pack(tree: Path, archive_file: Path, log: IO[str]) -> None:
@@ -111,9 +117,10 @@ def image_file(sysroot: Path) -> Path:
 
 def _make(log: IO[str], guest: Path, init: Path) -> None:
     sysroot = guest / "sysroot"
-    for name, modules in (("initramfs", MODULES), ("count-1", FROZEN_MODULES)):
+    for name, lists in MODULES.items():
         shutil.rmtree(guest / name, ignore_errors=True)
-        collect_modules(guest / name / "modules", sysroot, modules)
+        for listed, modules in lists.items():
+            collect_modules(guest / name / "modules", sysroot, modules, listed)
         # Without what names the directory in which it was built: it is in the memory of count-1.
         proc.output(["strip", "--remove-section=.note.gnu.build-id", "-o", guest / name / "init", init])
     pack(guest / "initramfs", guest / "initramfs.cpio", log)

@@ -20,18 +20,18 @@ from lab.common.steps import build_lock, fresh, hash_of, jobs_count, make_dir, n
 # The trace points of 9p say which files a program needs (lab/guest/count1.py).
 CONFIGURE = (
     "--target-list=x86_64-softmmu --without-default-features --enable-system --disable-user --enable-tcg --enable-kvm "
-    "--enable-plugins --enable-attr --enable-virtfs --enable-trace-backends=log --enable-werror --disable-docs "
-    "--disable-tools --disable-guest-agent --disable-rust --disable-download --disable-install-blobs "
+    "--enable-plugins --enable-attr --enable-virtfs --enable-slirp --enable-trace-backends=log --enable-werror "
+    "--disable-docs --disable-tools --disable-guest-agent --disable-rust --disable-download --disable-install-blobs "
     "--without-default-devices --with-devices-x86_64=vlwp"
 ).split()
 FEW_DEVICES = CONFIGURE[-2:]
-# What a package has besides: what libvirt asks of an emulator, network without root, fast disks, a remote display.
+# What a package has besides: what libvirt asks of an emulator, fast disks, a remote display.
 FOR_A_PACKAGE = (
-    "--enable-seccomp --enable-slirp --enable-linux-aio --enable-numa --enable-vnc --enable-vhost-net "
+    "--enable-seccomp --enable-linux-aio --enable-numa --enable-vnc --enable-vhost-net "
     "--enable-pixman --enable-vhost-user --enable-tpm --enable-zstd"
 ).split()
 # What these need besides the packages of './vlwp deps'.
-DEPENDS = ("libaio-dev", "libnuma-dev", "libpixman-1-dev", "libseccomp-dev", "libslirp-dev", "libzstd-dev")
+DEPENDS = ("libaio-dev", "libnuma-dev", "libpixman-1-dev", "libseccomp-dev", "libzstd-dev")
 
 ROMS = "pc-bios/optionrom"  # in the build directory
 

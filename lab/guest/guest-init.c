@@ -552,21 +552,35 @@ static void take_up(void)
 	source = control;
 }
 
+/* told - does the kernel's command line have this word, which it hands on to its init? */
+static bool told(int argc, char **argv, const char *word)
+{
+	int at = 1;
+
+	while (at < argc && strcmp(argv[at], word))
+		at++;
+	return at < argc;
+}
+
 int main(int argc, char **argv)
 {
+	bool outside = told(argc, argv, NETWORK);
 	sigset_t child;
 	int signals;
 
-	frozen = argc > 1 && !strcmp(argv[1], FROZEN);
+	frozen = told(argc, argv, FROZEN);
 	signal(SIGPIPE, SIG_IGN);
 	mount_early();
-	load_modules();
+	load_modules("/modules/order");
 	port = open_port(PORT_NAME);
 	source = port;
 	prepare_root();
+	start_network(outside);
 	if (frozen)
 		take_up();
 	mount_root(!frozen);
+	if (outside)
+		name_server();
 	send_frame(FRAME_HELLO, NULL, 0);
 
 	sigemptyset(&child);

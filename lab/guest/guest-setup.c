@@ -8,11 +8,9 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <net/if.h>
 #include <sys/io.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -35,14 +33,15 @@ static void need_mount(const char *source, const char *target, const char *type,
 		trouble("cannot mount %s on %s: %s", source, target, strerror(errno));
 }
 
-void load_modules(void)
+/* load_modules - those that a file of the initramfs names, in its order */
+void load_modules(const char *list)
 {
-	FILE *order = fopen("/modules/order", "r");
+	FILE *order = fopen(list, "r");
 	char name[256], path[512];
 	int fd;
 
 	if (!order)
-		trouble("the initramfs has no /modules/order");
+		trouble("the initramfs has no %s", list);
 	while (fscanf(order, "%255s", name) == 1) {
 		snprintf(path, sizeof(path), "/modules/%s", name);
 		fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -106,17 +105,6 @@ void freeze(void)
 	need_mount("/dev/pmem1", REQUEST_DIR, "erofs", MS_RDONLY, "dax=always");
 }
 
-/* name_machine - a host name, and the loopback interface for programs that talk to themselves */
-static void name_machine(void)
-{
-	struct ifreq lo = { .ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING };
-	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-
-	if (sethostname("guest", 5) || fd < 0 || ioctl(fd, SIOCSIFFLAGS, &lo))
-		trouble("cannot bring up the loopback interface: %s", strerror(errno));
-	close(fd);
-}
-
 /* prepare_root - what the new root directory has that does not depend on the files */
 void prepare_root(void)
 {
@@ -137,7 +125,8 @@ void prepare_root(void)
 	need_mount("run", "/run", "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755");
 	mkdir("/run/lock", 01777);
 	mkdir(SHARE_DIR, 0755);
-	name_machine();
+	if (sethostname("guest", 5))
+		trouble("cannot name the machine: %s", strerror(errno));
 }
 
 static void carry_mount(const char *from, const char *to)

@@ -42,7 +42,7 @@ int main(int argc, char **argv)
 	mount_early();
 	screen = open("/dev/tty0", O_WRONLY | O_CLOEXEC);
 	line = open("/dev/ttyS0", O_WRONLY | O_CLOEXEC | O_NOCTTY);
-	load_modules();
+	load_modules("/modules/order");
 	show("\nvlwp-probe takes a minute\n");
 	if (pipe(out) || !fork()) {
 		dup2(out[1], STDOUT_FILENO);

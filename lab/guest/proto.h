@@ -17,6 +17,7 @@
 #define FRAME_MAX_DATA 65536u
 #define CONTROL_NAME "vlwp-control"
 #define FROZEN "count-1"
+#define NETWORK "network" /* init's argument: there is a way out */
 #define REQUEST_DIR "/request"
 #define REQUEST REQUEST_DIR "/request"
 #define INPUT REQUEST_DIR "/input" /* if it is not there, there is no input */

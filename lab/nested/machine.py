@@ -25,6 +25,8 @@ from lab.nested import l1
 
 TOOLS_LWPRUN = "/run/tools/lwprun"
 LWP_MODEL = "EPYC"  # the CPU model with which guests have LWP
+NETWORK = "network"  # as lab/guest/proto.h has it
+USER_NETWORK = ["-netdev", "user,id=net,ipv6=off", "-device", "virtio-net-pci,netdev=net,romfile="]
 QUIT = '{"execute": "qmp_capabilities"}\n{"execute": "quit"}\n'
 # In the lab data cache misses are sampled more often than where a second has 10^10 ops; and perf does not sample less
 # because its handlers take long there.
@@ -49,6 +51,7 @@ class Machine:
     row: str = ""  # what is wrong with TCG's counters
     counters: str = ""  # what else they are, as ipc=4
     runs: int = 0  # how often the command runs, if its statistics after each run are wanted, in STATS.1 ...
+    net: bool = False  # it has a network
     passes: bool = False  # the first SIGINT or SIGTERM is for the command, which is lwprun
     frozen: count1.Count1 | None = None  # it is that machine, and nothing above describes it
     root: Path = HOST_ROOT  # whose files it sees
@@ -91,6 +94,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--pmu-model", default="", metavar="WORDS", help="of TCG's counters: ipc=N (1 to 16), predictor=2bit, or both"
     )
+    parser.add_argument(
+        "--net", action="store_true", help="a network: what you can reach by TCP and UDP; nobody reaches the guest"
+    )
     parser.add_argument("--capsule", type=Path, metavar="FILE", help="what ./vlwp freeze has kept, on that machine")
     add_files(parser)
     parser.epilog = "The guest sees this machine's files as you can read them; what it writes is gone at the end."
@@ -130,11 +136,12 @@ def from_options(
     """The guest that the user's options describe. What can be known to fail is refused here; checked: a program that is
     not there, too. default: what it is if no option says otherwise."""
     machine = Machine(args.accel, cpu=args.cpu or "", stats=args.stats, kvm_amd=args.kvm_amd, row=args.pmu_row)
-    machine.counters = args.pmu_model
+    machine.counters, machine.net = args.pmu_model, args.net
     settings = ("smp", "memory", "cpu", "kvm_amd", "pmu_row", "pmu_model")
     machine.asked = [f"--{name.replace('_', '-')}={getattr(args, name)}" for name in settings if getattr(args, name)]
     fixed = [one.partition("=")[0] for one in machine.asked]
     fixed += ["--accel"] if args.accel != "tcg" else []
+    fixed += ["--net"] if args.net else []
     if (args.machine or args.capsule) and fixed:
         raise Usage(f"{fixed[0]}: {count1.NAME} is one machine, docs/count-1.md")
     machine.frozen = args.machine or (None if fixed or args.stats else default())
@@ -172,6 +179,8 @@ def from_options(
     for option in ("pmu_row", "pmu_model"):
         if getattr(args, option) and machine.accel != "tcg":
             raise Usage(f"--{option.replace('_', '-')} is for TCG's counters")
+    if machine.net and machine.in_lab:
+        raise Usage("--net: the nested lab has no network")
     if machine.kvm_amd and not machine.in_lab:
         raise Usage("--kvm-amd is for the lab: use it with --accel=kvm where this machine's KVM has no LWP")
     return machine
@@ -258,7 +267,8 @@ def _processor(machine: Machine) -> list[str]:
 
 def qemu_command(machine: Machine, run: Path, more: str = "") -> list[str]:
     """The emulator with a guest that has LWP, and more arguments for the guest's kernel."""
-    own = [*_processor(machine), "-append", f"{kernel_args()} {more}".strip()]
+    own = [*_processor(machine), "-append", f"{kernel_args()} {NETWORK if machine.net else ''} {more}".strip()]
+    own += USER_NETWORK if machine.net else []
     common = common_arguments(run, machine.smp, machine.memory, machine.kernel, machine.root, machine.initrd)
     return [str(places.qemu()), *common, *own, *planted(machine.row, machine.counters)]
 

@@ -4,7 +4,9 @@
 import os
 import random
 import signal
+import socket
 import subprocess
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +99,35 @@ def test_guest_refused(command: str, words: str, text: str) -> None:
     ended = run([VLWP, command, words, "--", "true"])
     assert ended.status == 2 and f"vlwp: {words}: " in ended.said and text in ended.said
     assert ended.said.count("\n") == 1
+
+
+TALK = """import socket, sys
+print(open("/etc/resolv.conf").read(), end="")
+try:
+    with socket.create_connection(("10.0.2.2", int(sys.argv[1]))) as server:
+        print(server.makefile().read(), end="")
+except OSError as err:
+    print(err.strerror)
+"""
+
+
+def test_guest_net(tmp_path: Path) -> None:
+    """With --net a guest reaches a server of this machine, and has a name server; without it reaches nothing. The
+    machine's own resolv.conf stays."""
+    before = Path("/etc/resolv.conf").read_text(encoding="utf-8")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=_answer, args=(server,), daemon=True).start()
+        words = ["--", "/usr/bin/python3", "-c", TALK, str(server.getsockname()[1])]
+        ended = run([VLWP, "shell", "--net", *words], cwd=tmp_path)
+        assert (ended.status, ended.out) == (0, "nameserver 10.0.2.3\nfrom outside\n")
+        assert run([VLWP, "shell", *words], cwd=tmp_path).out == f"{before}Network is unreachable\n"
+    assert Path("/etc/resolv.conf").read_text(encoding="utf-8") == before
+
+
+def _answer(server: socket.socket) -> None:
+    """The first who asks."""
+    with server.accept()[0] as one:
+        one.sendall(b"from outside\n")
 
 
 def test_guest_dead(place: Place) -> None:

@@ -79,6 +79,8 @@ REFUSED: tuple[tuple[str, int, str, str], ...] = (
     ("a process of the guest", 2, "--pid does not go with a program", "run --lwprun=--pid=1 -- /bin/true"),
     ("a program among lwprun's options", 2, "'/bin/id' are no options that record", "run --lwprun=/bin/id -- /bin/ls"),
     ("an option of lwprun that runs nothing", 2, "nothing would run", "run --lwprun=--help -- /bin/true"),
+    ("a network of count-1", 2, "--net: count-1 is one machine", "shell --net --machine=count-1 -- true"),
+    ("a network in the lab", 2, "--net: the nested lab has no network", "run --net --accel=kvm"),
     ("an export without a directory", 2, "DIR", "export"),
     ("a base that is not there", 2, "no base 'qemu-9'; there are: linux-", "build qemu --base=qemu-9"),
     ("patches of a base that is not there", 2, "no base 'qemu-9'; there are: linux qemu libvirt ", "patch edit qemu-9"),
