@@ -4,6 +4,7 @@ tests of `./vlwp test flat`, `linux` and `libvirt`, which then find the copy's p
 
 import argparse
 import json
+import os
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ class Tools(Unit):
     """A copy of all that Meson builds, and a build folder in which it is in place of ours."""
 
     listed = TOOLS
+    files = (*Unit.files, "conftest.py", "pytest.ini")
     folders = ("vmcb", "kvm", "guest-tools", "host-tools", "guest-tests", "lab")
     options = ()
     limit = 120
@@ -52,21 +54,22 @@ class Tools(Unit):
         return ["env", *words, *super()._command(program, *options)]
 
     def _check_green(self, program: str, names: Sequence[str]) -> None:
-        if program in parts.PARTS:
-            self._prepare_parts()
-        elif not program.endswith(".py"):
+        if program not in parts.PARTS and not program.endswith(".py"):
             super()._check_green(program, names)
             return
+        if program in parts.PARTS:
+            kernel.build()
+            qemu.ensure()
+            qemu.build("base")
+        self._link()
         for name in names:
             if self.red(Test(program, name)):
                 raise Died(f"{program} {name} fails without any mutant (see {self.test_log})")
 
-    def _prepare_parts(self) -> None:
-        kernel.build()
-        qemu.ensure()
-        qemu.build("base")
+    def _link(self) -> None:
+        """What was built, with the copy's programs in place of ours. The sanitized ones are the copy's own, too."""
         make_dir(self.build_dir)
-        for place in {*BUILD.iterdir(), HOST} - {self.build_dir.parent}:
+        for place in {*BUILD.iterdir(), HOST} - {self.build_dir.parent, BUILD / "host-tests"}:
             link = self.build_dir / place.name
             if not link.exists():
                 link.symlink_to(self.out if place == HOST else place)
@@ -76,9 +79,11 @@ class Tools(Unit):
         if test.program in parts.PARTS:
             return parts.red(test, self.test_log, "VLWP_BUILD_DIR", self.build_dir)
         if test.program.endswith(".py"):
-            argv = [PYTHON, "-B", "-m", "pytest", "-p", "no:cacheprovider", f"{self.tree / test.program}::{test.name}"]
+            argv = ["timeout", "--kill-after=5", str(self.limit), PYTHON, "-B", "-m", "pytest"]
+            argv += ["-p", "no:cacheprovider", f"{test.program}::{test.name}"]
+            env = {**os.environ, "VLWP_BUILD_DIR": str(self.build_dir)}
             with self.test_log.open("w", encoding="utf-8") as log:
-                return proc.logged(argv, log) != 0
+                return proc.logged(argv, log, cwd=self.tree, env=env) != 0
         return super().red(test)
 
 

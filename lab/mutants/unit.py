@@ -26,6 +26,7 @@ class Unit:
     """A copy of sources with a Meson build of its own: of vmcb/ and kvm/engine/."""
 
     listed = UNIT
+    files: Sequence[str] = TREE_FILES
     # Of guest-tools/ and host-tools/ Meson reads the build files; nothing of them is compiled.
     folders: Sequence[str] = (*UNIT.folders, "guest-tools", "host-tools")
     options: Sequence[str] = ("-Dbuildtype=plain", *(f"-D{part}=disabled" for part in LEFT_OUT))
@@ -38,7 +39,7 @@ class Unit:
     def prepare(self, mutants: Sequence[Mutant]) -> None:
         """Make copy and build, and see that every test that the mutants name exists and passes."""
         make_dir(self.tree)
-        for name in TREE_FILES:
+        for name in self.files:
             soak.refresh(TOP / name, self.tree / name)
         for name in self.folders:
             soak.mirror(TOP / name, self.tree / name)
