@@ -5,6 +5,7 @@
 
 #include "lwpctl.h"
 #include "lwpctl_report.h"
+#include "open.h"
 #include "report_calls.h"
 #include "stacks.h"
 
@@ -22,6 +23,7 @@ static const struct format {
 struct arguments {
 	struct view_options view;
 	const char *name;
+	const char *profiler; /* to open it there; NULL: print it */
 	const struct format *format;
 	struct grouping by;
 	uint64_t limit;
@@ -30,7 +32,15 @@ struct arguments {
 	struct calls_report calls;
 };
 
-enum { OPTION_NAME = 0x100, OPTION_WIDE, OPTION_EXACT, OPTION_CALLS, OPTION_LOOPS, OPTION_SOURCE };
+enum {
+	OPTION_NAME = 0x100,
+	OPTION_WIDE,
+	OPTION_EXACT,
+	OPTION_CALLS,
+	OPTION_LOOPS,
+	OPTION_SOURCE,
+	OPTION_OPEN
+};
 
 static const struct argp_option options[] = {
 	{ "by", 'b', "KEY[,KEY...]", 0,
@@ -48,6 +58,8 @@ static const struct argp_option options[] = {
 	{ "limit", 'l', "N", 0, "rows of each table, 0 for all (default: 20)", 0 },
 	{ "name", OPTION_NAME, "TEXT", 0,
 	  "name the data so in the head instead of by its file; empty: not at all", 0 },
+	{ "open", OPTION_OPEN, "ADDRESS", OPTION_ARG_OPTIONAL,
+	  "open it in a browser, in the Firefox Profiler (default: " PROFILER ")", 0 },
 	{ "sort", 's', "ORDER", 0, "rows by samples (default) or name", 0 },
 	{ "exact", OPTION_EXACT, NULL, 0,
 	  "the instructions of each function, which a complete trace tells (lwprun --windows=all)",
@@ -101,7 +113,16 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPTION_WIDE ... OPTION_SOURCE:
 		*flags[key - OPTION_WIDE] = true;
 		return 0;
+	case OPTION_OPEN:
+		a->profiler = arg ?: PROFILER;
+		if (strncmp(a->profiler, "http", 4) || !strstr(a->profiler, "://"))
+			bad_usage(state, "'%s' is no address of a Firefox Profiler", arg);
+		return 0;
 	case ARGP_KEY_END:
+		if (a->profiler &&
+		    (a->by.nr || a->source || calls_report_any(&a->calls) || a->format != formats))
+			bad_usage(state, "--open shows the whole profile, not with --by, --format, "
+					 "--exact, --calls, --loops, --source");
 		if (a->source && (a->by.nr || calls_report_any(&a->calls) || a->view.no_lines))
 			bad_usage(
 				state,
@@ -141,6 +162,8 @@ static bool work(void *arguments, struct view *view)
 
 	uint32_t event_id = view_event(view, a->view.kind);
 
+	if (a->profiler)
+		return open_profile(a->profiler, view, &a->view, event_id);
 	if (calls_report_any(&a->calls)) {
 		a->calls.json = !strcmp(a->format->name, "json");
 		a->calls.limit = a->limit;
