@@ -8,9 +8,10 @@
 #include "rows.h"
 
 const char *const key_names[NR_KEYS] = {
-	[KEY_SYMBOL] = "symbol",   [KEY_OBJECT] = "object",	[KEY_THREAD] = "thread",
-	[KEY_PROCESS] = "process", [KEY_LINE] = "line",		[KEY_ADDRESS] = "address",
-	[KEY_TARGET] = "target",   [KEY_VARIABLE] = "variable", [KEY_DATA] = "data",
+	[KEY_SYMBOL] = "symbol",   [KEY_OBJECT] = "object",   [KEY_THREAD] = "thread",
+	[KEY_PROCESS] = "process", [KEY_PROGRAM] = "program", [KEY_LINE] = "line",
+	[KEY_ADDRESS] = "address", [KEY_TARGET] = "target",   [KEY_VARIABLE] = "variable",
+	[KEY_DATA] = "data",
 };
 
 bool grouping_has(const struct grouping *grouping, enum key key)
@@ -119,6 +120,8 @@ static const char *label_of(struct resolver *r, const struct located *l, enum ke
 		text = formatted("%s %" PRIu32 "/%" PRIu32, thread->comm, process->pid,
 				 thread->tid);
 		break;
+	case KEY_PROGRAM:
+		return intern(&r->strings, process->comm);
 	case KEY_PROCESS:
 		text = formatted("%s %" PRIu32, process->comm, process->pid);
 		break;

@@ -16,6 +16,7 @@ enum key {
 	KEY_OBJECT,
 	KEY_THREAD,
 	KEY_PROCESS,
+	KEY_PROGRAM, /* all processes of a name */
 	KEY_LINE,
 	KEY_ADDRESS,
 	KEY_TARGET, /* of a branch */

@@ -52,7 +52,8 @@ def test_open(sample: Sample, address: str) -> None:
 def test_open_to_nobody_else(address: str) -> None:
     """Without the random name there is nothing, nothing can be sent, and other machines do not reach it."""
     port = urllib.parse.urlsplit(address).port
-    assert port and re.search(r"/[0-9a-f]{32}/profile\.json$", address)
+    name = re.search(r"/([0-9a-f]{32})/profile\.json$", address)
+    assert port and name and len(set(name[1])) > 4
     for url in (f"http://127.0.0.1:{port}/profile.json", address + "x", f"http://127.0.0.1:{port}/"):
         response, content = _asked(url)
         assert (response.status, content) == (404, b"") and "Access-Control-Allow-Origin" not in response.headers

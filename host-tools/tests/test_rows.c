@@ -73,6 +73,36 @@ Test(rows, samples_are_grouped_by_object_and_symbol)
 		     (char *)"No such file or directory"));
 }
 
+/* One more process, with a thread of its number, and so many samples. */
+static void add_process(uint32_t id, const char *comm, unsigned int number)
+{
+	const struct lwpdata_process process = {
+		id, LWPDATA_NONE,	200 + id,	    LWPDATA_BY_EXEC,
+		0,  lwpdata_text(comm), lwpdata_text("/it")
+	};
+	const struct lwpdata_thread thread = { id, id, 200 + id, 0, { 0 }, lwpdata_text("it") };
+
+	lwpdata_write_process(writer, &process);
+	lwpdata_write_thread(writer, &thread);
+	add_records(id, number, 0x1800);
+}
+
+Test(rows, processes_of_a_name_are_one_program)
+{
+	begin_in("/nonexistent/object");
+	add_records(0, 1, 0x1800);
+	for (uint32_t id = 1; id <= 4; id++)
+		add_process(id, id == 4 ? "other" : "same", id);
+	load();
+	group("program");
+	cr_expect(eq(sz, rows.nr, 3));
+	expect_row(0, 6, "same", NULL);
+	expect_row(1, 4, "other", NULL);
+	expect_row(2, 1, "prog", NULL);
+	group("process");
+	cr_expect(eq(sz, rows.nr, 5));
+}
+
 /* What the report says of a program's samples: `made` lie in memory of no file, the others in an object. */
 static void expect_hint(const char *exe, unsigned int made, unsigned int others, const char *words)
 {

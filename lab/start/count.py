@@ -9,6 +9,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -117,8 +118,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help=f"count {TAKEN}, too, on {count1.NAME}",
     )
     parser.add_argument(
-        "--by", choices=("function",), metavar="function",
-        help="the instructions and calls of each function too, from such a run",
+        "--by", choices=("name", "function"),
+        help="name: one row for all threads of a name; function: the instructions and calls of each function too, "
+        "from such a run",
     )
 
 
@@ -184,19 +186,23 @@ def exceeded(runs: Sequence[Run], limits: Sequence[tuple[str, int]]) -> list[str
     return [f"{event}: {count} are more than {limit}" for event, limit, count in most if count > limit]
 
 
-def table(runs: Sequence[Run]) -> str:
-    """The counts of the first run, and how the others differ."""
+def _thread(thread: dict[str, Any]) -> str:
+    """What the row of one is called."""
+    where = ", ".join(f"{key} {thread[key]}" for key in ("program", "process") if key in thread)
+    return f"{where}, {thread['tid']} {thread['name']!a}"
+
+
+def table(runs: Sequence[Run], by_name: bool = False) -> str:
+    """The counts of the first run, by thread or by the threads' names, and how the others differ."""
     first = runs[0]
     events = list(first.total)
     rows = [["", *events], ["all", *(f"{first.total[event]}" for event in events)]]
     if len(first.threads) > 1 or first.others:
-        names = [
-            ", ".join(f"{key} {thread[key]}" for key in ("program", "process") if key in thread)
-            + f", {thread['tid']} {thread['name']!a}" for thread in first.threads
-        ]
-        rows += [
-            [name, *(str(thread["counts"][event]) for event in events)] for name, thread in zip(names, first.threads)
-        ]
+        counts: dict[tuple[str, int], Counter[str]] = {}
+        for number, thread in enumerate(first.threads):
+            row = (ascii(thread["name"]), 0) if by_name else (_thread(thread), number)
+            counts.setdefault(row, Counter()).update(thread["counts"])
+        rows += [[name, *(str(numbers[event]) for event in events)] for (name, _), numbers in counts.items()]
     if first.others:
         rest = [str(first.rest(event)) if event in EVENTS else "" for event in events]
         threads = "1 thread that its" if first.others == 1 else f"{first.others} threads that their"
@@ -372,7 +378,7 @@ def _result(
         },
         "still_running": first.running,
         "not_counted": first.not_counted,
-        **({"functions": functions} if args.by else {}),
+        **({"functions": functions} if args.by == "function" else {}),
     }
 
 
@@ -398,10 +404,10 @@ def _show(
     if args.json:
         print(text)
         return
-    print(_markdown(runs, before, str(guest.frozen or "")) if args.markdown else table(runs))
+    print(_markdown(runs, before, str(guest.frozen or "")) if args.markdown else table(runs, args.by == "name"))
     if guest.frozen and not args.markdown:
         print(guest.frozen)
-    if args.by:
+    if args.by == "function":
         print(f"\n{functions_table(functions)}")
 
 
@@ -413,7 +419,7 @@ def _count(
     if guest.frozen:
         runs = count_frozen(guest, events, args.program, run, args.repeat)
     else:
-        if args.repeat > 1 or args.by:
+        if args.repeat > 1 or args.by == "function":
             keep_input(run / "share" / INPUT)
         say(f"counting {shlex.join(args.program)}, {'once' if args.repeat == 1 else f'{args.repeat} times'} ...")
         guest.runs = args.repeat
@@ -425,7 +431,7 @@ def _count(
             shutil.copyfileobj(file, sys.stdout.buffer)
     if user_stats and runs and not guest.frozen:
         shutil.copyfile(f"{guest.stats}.{len(runs)}", user_stats)
-    functions = traced(guest, args.program, run) if args.by and runs and not guest.passed else []
+    functions = traced(guest, args.program, run) if args.by == "function" and runs and not guest.passed else []
     if runs:
         _show(args, guest, runs, functions, before)
     if guest.passed:

@@ -49,6 +49,14 @@ def test_what_is_not_known_of_threads_is_the_rest() -> None:
     assert re.search(r"\n3 threads that their process ended +350\n", count.table([one]))
 
 
+def test_threads_of_a_name_can_be_one_row() -> None:
+    """With --by=name: their sum; else each has its row."""
+    threads = [thread(1000, 1000 - counted, name=name) for name, counted in (("sh", 1), ("cc", 5), ("sh", 2))]
+    one = count.of_report({"threads": threads, "losses": {}, "programs": []}, {"branches": 8})
+    assert re.findall(r"^'(\w+)' +(\d+)$", count.table([one], by_name=True), re.MULTILINE) == [("sh", "3"), ("cc", "5")]
+    assert len(count.table([one]).splitlines()) == 5
+
+
 def test_what_is_not_counted_is_told() -> None:
     """A program that cannot be profiled, and one that still runs."""
     programs = [{"end": "exit"}, {"end": "running"}]

@@ -16,9 +16,10 @@
 #include "report_source.h"
 
 static const char *const headings[NR_KEYS] = {
-	[KEY_SYMBOL] = "Symbol",   [KEY_OBJECT] = "Object",	[KEY_THREAD] = "Thread (pid/tid)",
-	[KEY_PROCESS] = "Process", [KEY_LINE] = "Source line",	[KEY_ADDRESS] = "Address",
-	[KEY_TARGET] = "Target",   [KEY_VARIABLE] = "Variable", [KEY_DATA] = "Data",
+	[KEY_SYMBOL] = "Symbol",   [KEY_OBJECT] = "Object",   [KEY_THREAD] = "Thread (pid/tid)",
+	[KEY_PROCESS] = "Process", [KEY_PROGRAM] = "Program", [KEY_LINE] = "Source line",
+	[KEY_ADDRESS] = "Address", [KEY_TARGET] = "Target",   [KEY_VARIABLE] = "Variable",
+	[KEY_DATA] = "Data",
 };
 
 /* What a label looks like in a column: files without their directories. */

@@ -44,7 +44,7 @@ enum {
 
 static const struct argp_option options[] = {
 	{ "by", 'b', "KEY[,KEY...]", 0,
-	  "one table grouped by these: symbol, object, thread, process, line, address, "
+	  "one table grouped by these: symbol, object, thread, process, program, line, address, "
 	  "target, variable, data (default: by symbol, by object and by thread, and data cache misses by "
 	  "symbol, variable, data)",
 	  0 },
@@ -90,7 +90,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (!grouping_parse(&a->by, arg))
 			bad_usage(state,
 				  "'%s' is not a list of symbol, object, thread, process, "
-				  "line, address, target, variable, data",
+				  "program, line, address, target, variable, data",
 				  arg);
 		return 0;
 	case 'f':
