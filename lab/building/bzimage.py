@@ -3,13 +3,15 @@
 The numbers are those of Linux' Documentation/arch/x86/boot.rst, 2.08 and later."""
 
 import lzma
+import re
 import struct
 import subprocess
 import zlib
 from collections.abc import Callable
 
-SETUP_SECTS, MAGIC, VERSION, PAYLOAD = 0x1F1, 0x202, 0x206, 0x248
+SETUP_SECTS, MAGIC, VERSION, NAME, PAYLOAD = 0x1F1, 0x202, 0x206, 0x20E, 0x248
 SECTOR = 512
+NAMES_AT = 0x200  # what NAME counts from
 TAIL = 4  # bytes at the payload's end: the length of the decompressed kernel
 
 
@@ -18,6 +20,21 @@ FORMATS: dict[bytes, Callable[[bytes], bytes]] = {
     b"\xfd7zXZ": lambda data: lzma.LZMADecompressor().decompress(data),
     b"\x1f\x8b\x08": lambda data: zlib.decompressobj(wbits=31).decompress(data),
 }
+
+
+def plain(data: bytes) -> bytes:
+    """What was compressed in one of the formats, else the data."""
+    return next((FORMATS[magic](data) for magic in FORMATS if data.startswith(magic)), data)
+
+
+def release(image: bytes) -> str:
+    """The kernel's version as by uname -r. ValueError says what is wrong with the image."""
+    if not image.startswith(b"HdrS", MAGIC):
+        raise ValueError("not a Linux bzImage")
+    name = image[struct.unpack_from("<H", image, NAME)[0] + NAMES_AT:][:256].partition(b" ")[0]
+    if not re.fullmatch(rb"[\w.+~-]{1,64}", name):
+        raise ValueError("it does not say its version")
+    return name.decode()
 
 
 def unpack(image: bytes) -> bytes:

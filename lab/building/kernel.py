@@ -2,17 +2,17 @@
 """The guest: Debian's stock kernel, unpacked into build/guest/sysroot, its ELF image for the PVH boot, and
 an initramfs of our init and the modules that it needs to reach the host's files."""
 
-import lzma
 import os
 import re
 import shutil
+import struct
 from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
 from lab.building import bzimage, tools
 from lab.common import archive, bases, proc
-from lab.common.places import DL, GUEST, GUEST_I386, HOST, guest_of
+from lab.common.places import DL, GUEST, GUEST_I386, HOST, OWN_KERNEL, guest_of
 from lab.common.say import Died, Skip
 from lab.common.steps import build_lock, fresh, hash_of, make_dir, need_space, stamp, stamped, step
 
@@ -25,7 +25,7 @@ MODULES: dict[str, dict[str, Sequence[str]]] = {
     "count-1": {"order": ("virtio_pci", "virtio_console", "overlay", "erofs", "nd_e820", "nd_pmem")},
 }
 SYSROOT = GUEST / "sysroot"
-STAMP = bases.of_linux("kernel")
+STAMP = "kernel-own" if OWN_KERNEL else bases.of_linux("kernel")
 
 
 def version(series: str = "") -> str:
@@ -78,17 +78,16 @@ def collect_modules(place: Path, sysroot: Path, names: Sequence[str], listed: st
     taking off their signatures here spares the guest a good part of its boot time."""
     place.mkdir(parents=True, exist_ok=True)
     order: list[str] = []
-    for wanted in names:
+    for wanted in names if any((sysroot / "lib/modules").glob("*/modules.dep")) else ():
         lines = proc.output(
             ["modprobe", "-d", sysroot, "-S", _version(sysroot), "--ignore-install", "--show-depends", wanted],
             env={"PATH": os.environ["PATH"] + ":/usr/sbin:/sbin"},
         )
         for path in re.findall(r"^insmod (\S+)", lines, re.MULTILINE):
-            name = Path(path).name.removesuffix(".xz")
+            name = re.sub("[.](xz|zst|gz)$", "", Path(path).name)
             if name in order:
                 continue
-            data = Path(path).read_bytes()
-            (place / name).write_bytes(lzma.decompress(data) if path.endswith(".xz") else data)
+            (place / name).write_bytes(bzimage.plain(Path(path).read_bytes()))
             proc.output(["strip", "--strip-debug", place / name])
             order.append(name)
     (place / listed).write_text("".join(f"{name}\n" for name in order), encoding="utf-8")
@@ -133,8 +132,38 @@ def _make(log: IO[str], guest: Path, init: Path) -> None:
     (guest / "version").write_text(_version(sysroot) + "\n", encoding="utf-8")
 
 
+def _own() -> None:
+    """The user's kernel in a tree like that of a package. Its modules are those of its version beside it, or of this
+    machine; if there are none, it has all drivers that it needs."""
+    given = Path(os.path.abspath(OWN_KERNEL))
+    try:
+        image = given.read_bytes()
+        name = bzimage.release(image)
+    except (OSError, ValueError, struct.error) as err:
+        raise Died(f"VLWP_KERNEL={OWN_KERNEL}: {getattr(err, 'strerror', None) or err}") from err
+    shutil.rmtree(SYSROOT, ignore_errors=True)
+    make_dir(SYSROOT / "lib/modules")
+    make_dir(SYSROOT / "boot")
+    (SYSROOT / "boot" / f"vmlinuz-{name}").write_bytes(image)
+    places = [root / "lib/modules" / name for root in (given.parent.parent, Path("/"))]
+    found = next((place for place in places if place.is_dir()), None)
+    modules = SYSROOT / "lib/modules" / name
+    modules.symlink_to(found) if found else modules.mkdir()
+    stamp(STAMP, _of_own())
+
+
+def _of_own() -> str:
+    status = os.stat(OWN_KERNEL)
+    return f"{os.path.abspath(OWN_KERNEL)} {status.st_size} {status.st_mtime_ns}"
+
+
 def fetch() -> None:
     """Unpack the guest's kernel, if it is not there. Nothing is compiled for it."""
+    if OWN_KERNEL:
+        with build_lock(f"{GUEST.name}-kernel"):
+            if not os.path.isfile(OWN_KERNEL) or stamped(STAMP) != _of_own():
+                _own()
+        return
     with build_lock(f"{GUEST.name}-kernel"):
         have = re.search(bases.linux_base().image_pattern, stamped(STAMP))
         if not have or not (SYSROOT / "lib/modules").is_dir():
@@ -154,7 +183,7 @@ def build() -> None:
 def _build(guest: Path, init: Path) -> None:
     with build_lock(guest.name):
         key = hash_of("lab/building/kernel.py", "lab/building/bzimage.py", "lab/bases.toml")
-        key += f" {hash_of(init)} {_version(guest / 'sysroot')}"
+        key += f" {hash_of(init)} {_version(guest / 'sysroot')} {_of_own() if OWN_KERNEL else ''}"
         if fresh(guest.name, key) and (guest / "vmlinux").is_file():
             return
         step("building the guest's initramfs", "guest-initramfs", lambda log: _make(log, guest, init))

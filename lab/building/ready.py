@@ -29,6 +29,7 @@ def _sources(folder: str) -> Iterator[tuple[str, os.stat_result]]:
 def _key() -> str:
     built = [places.qemu(), places.GUEST / "vmlinux", places.GUEST / "initramfs.cpio"]
     built += [places.HOST / name for name in tools.TO_RUN]
+    built += [Path(places.OWN_KERNEL)] if places.OWN_KERNEL else []
     digest = hashlib.sha256(repr(sorted(item for item in os.environ.items() if item[0].startswith("VLWP_"))).encode())
     apart = [(str(path), path.stat()) for path in (*built, PACKAGES) if path.exists()]
     for path, status in (*_sources(str(places.TOP)), *apart):

@@ -3,6 +3,7 @@
 
 import gzip
 import lzma
+import struct
 import subprocess
 
 import pytest
@@ -35,6 +36,20 @@ def test_no_setup_sectors_are_four() -> None:
     image = _image(GZIP)
     image[0x1F1] = 0
     assert bzimage.unpack(bytes(image[:SETUP] + bytes(3 * 512) + image[SETUP:])) == KERNEL
+
+
+def test_release() -> None:
+    """The first word of the version that the header points to."""
+    image = bytearray(_image(KERNEL))
+    struct.pack_into("<H", image, bzimage.NAME, 0x300)
+    image[0x500:0x500] = b"7.3.1-mine (me@here) #1\0"
+    assert bzimage.release(bytes(image)) == "7.3.1-mine"
+    for text in (b"", b"\0", b"../x ", b"a/b "):
+        bad = bytes(image[:0x500]) + text
+        with pytest.raises(ValueError, match="its version"):
+            bzimage.release(bad)
+    with pytest.raises(ValueError, match="not a Linux bzImage"):
+        bzimage.release(b"\x7fELF" + bytes(1000))
 
 
 def test_what_is_none_is_refused() -> None:

@@ -15,7 +15,7 @@ BUILD = TOP / "build" if RELEASE else Path(os.path.abspath(os.environ.get("VLWP_
 os.environ["VLWP_BUILD_DIR"] = str(BUILD)  # a ./vlwp that we start may be in another directory
 HOST = BUILD / "host"  # what Meson builds for this machine and for guests
 FIRMWARE = BUILD / "firmware"
-GUEST = BUILD / bases.of_linux("guest")  # of the chosen kernel
+OWN_KERNEL = os.environ.get("VLWP_KERNEL", "")  # the user's, for guests
 GUEST_I386 = BUILD / "guest-i386"
 KVM = BUILD / bases.of_linux("kvm")
 SRC = BUILD / "src"  # unpacked sources
@@ -32,8 +32,11 @@ KVM_PROGRAMS = HOST / "kvm/tests"
 
 
 def guest_of(series: str = "") -> Path:
-    """What guests with the kernel of a base (the chosen one) boot from."""
-    return BUILD / bases.of_linux("guest", series)
+    """What guests with the kernel of a base (the chosen one, or the user's own) boot from."""
+    return BUILD / ("guest-own" if OWN_KERNEL and not series else bases.of_linux("guest", series))
+
+
+GUEST = guest_of()
 
 
 def user_name() -> str:

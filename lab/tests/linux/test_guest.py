@@ -3,6 +3,7 @@
 
 import os
 import random
+import shutil
 import signal
 import socket
 import subprocess
@@ -12,7 +13,9 @@ from typing import Any
 
 import pytest
 
+from lab.building import kernel
 from lab.common import proc
+from lab.common.places import BUILD
 from lab.tests.conftest import run
 from lab.tests.linux.tools import VLWP
 
@@ -99,6 +102,17 @@ def test_guest_refused(command: str, words: str, text: str) -> None:
     ended = run([VLWP, command, words, "--", "true"])
     assert ended.status == 2 and f"vlwp: {words}: " in ended.said and text in ended.said
     assert ended.said.count("\n") == 1
+
+
+def test_guest_own_kernel(tmp_path: Path) -> None:
+    """VLWP_KERNEL boots a kernel of the user's, with the modules beside it."""
+    own = tmp_path / "boot/vmlinuz"
+    own.parent.mkdir()
+    (tmp_path / "lib").symlink_to(kernel.SYSROOT / "lib")
+    shutil.copy(kernel.image_file(kernel.SYSROOT), own)
+    ended = run([VLWP, "shell", "--", "uname", "-r"], env={"VLWP_KERNEL": str(own)})
+    assert ended.out == f"{kernel.version()}\n"
+    assert (BUILD / "guest-own/vmlinux").stat().st_mtime_ns >= own.stat().st_mtime_ns
 
 
 TALK = """import socket, sys
