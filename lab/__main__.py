@@ -4,6 +4,8 @@
 import sys
 from pathlib import Path
 
+if sys.version_info < (3, 11):
+    sys.exit(f"vlwp: this is Python {sys.version.split()[0]}; 3.11 or later is needed")
 sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 from lab.common import bases  # noqa: E402  (the path must be set first)

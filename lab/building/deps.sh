@@ -1,14 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Install the Debian packages that this machine lacks, and nothing else. Debian 12 or 13. Needs root (or sudo) and
-# the network only when something is missing. It is shell because python3 may be what is missing.
+# deps.sh [--tests]: install the Debian packages that this machine lacks, and nothing else: those that `run`, `shell` and
+# `count` need, or those of the tests, too. Debian 12 or 13; elsewhere it says which programs and libraries are not
+# there. Needs root (or sudo) and the network only when something is missing. It is shell because python3 may be what is
+# missing.
 set -euo pipefail
 
 TOP=$(readlink -f -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/../..")
 LOG=${VLWP_BUILD_DIR:-$TOP/build}/log
 # The keyring holds the keys of the suites that build/apt reads from this version on.
 KEYRING_VERSION=2023.3+deb12u2
+
+. "$TOP/lab/building/packages.sh"
 
 say()
 {
@@ -19,48 +23,6 @@ die()
 {
 	say "$@"
 	exit 1
-}
-
-# packages CODENAME: what fetching, building, running and testing need
-packages()
-{
-	local gcc=14
-
-	if [[ $1 == bookworm ]]; then
-		gcc=12
-	else
-		echo meson python3-pycotap
-	fi
-	# fetch and unpack
-	echo ca-certificates git patch cpio kmod xz-utils zstd
-	# compilers; the 32-bit libraries are for QEMU's option ROMs and for 32-bit tests
-	echo gcc g++ libc6-dev "lib32gcc-$gcc-dev" libc6-dev-i386 make ninja-build pkg-config
-	echo python3 python3-pip python3-setuptools python3-venv python3-wheel bison flex
-	# kbuild's programs, for headers of a newer Debian's kernel
-	echo bc libssl-dev
-	# QEMU and its firmware
-	echo libglib2.0-dev libfdt-dev zlib1g-dev libattr1-dev libcap-ng-dev libslirp-dev
-	echo seabios ipxe-qemu ovmf
-	# the recording and the report
-	echo libdw-dev libelf-dev libjson-c-dev libiberty-dev libcapstone-dev libprotobuf-c-dev protobuf-c-compiler uthash-dev
-	echo libmicrohttpd-dev
-	# what hosts and libvirt can do, and two libvirts for the test of migration (no service is started)
-	echo libxml2-dev libvirt-clients libvirt-daemon libvirt-daemon-driver-qemu
-	# the image from which the conformance suite boots, and emulators without LWP that boot it
-	echo bochs bochs-term bochsbios grub-common grub-efi-amd64-bin grub-pc-bin mtools qemu-system-x86 vgabios xorriso
-	# tests, and the programs that they profile
-	echo libcriterion-dev clang clang-format libclang-rt-dev llvm binutils gdb perl procps rr
-	echo default-jdk-headless luajit nodejs
-	# what reads profiles in the formats of others
-	echo linux-perf valgrind protobuf-compiler autofdo
-	# what decodes instructions beside LWP's decoder
-	echo python3-capstone
-	# the kernel's selftest; what the series are checked with
-	echo uuid-dev sparse python3-sphinx python3-yaml
-	# what the lab itself is checked with
-	echo shellcheck mypy flake8 universal-ctags
-	# what runs the tests
-	echo python3-pytest python3-pytest-xdist python3-pytest-timeout
 }
 
 # missing PACKAGE...: those that are not installed
@@ -124,15 +86,16 @@ apt()
 	((SECONDS - start < 2)) || say "$title: done in $((SECONDS - start)) s"
 }
 
-(($# == 0)) || {
-	say "deps takes no argument, got '$1'"
-	exit 2
-}
-[[ $(dpkg --print-architecture 2>/dev/null) == amd64 ]] || die "vlwp needs an amd64 Debian 12 or 13"
-codename=$(. /etc/os-release && echo "${VERSION_CODENAME-}")
-[[ $codename == bookworm || $codename == trixie ]] ||
-	die "this machine runs '${codename:-unknown}': vlwp needs Debian 12 (bookworm) or 13 (trixie)"
-read -r -a wanted <<<"$(packages "$codename" | tr '\n' ' ')"
+architecture=$(dpkg --print-architecture 2>/dev/null) || architecture=none
+codename=$(. /etc/os-release 2>/dev/null && echo "${ID-} ${VERSION_CODENAME-}") || codename=unknown
+if [[ $architecture == none || $codename != debian\ @(bookworm|trixie) ]]; then
+	mapfile -t lacking < <(lacking_elsewhere)
+	((!${#lacking[@]})) || die "this machine is no Debian 12 or 13, and lacks: ${lacking[*]} (docs/install.md)"
+	exit 0
+fi
+codename=${codename#debian }
+[[ $architecture == amd64 ]] || die "vlwp needs an amd64 machine"
+read -r -a wanted <<<"$({ to_run "$codename"; [[ ${1-} != --tests ]] || to_test; } | tr '\n' ' ')"
 mapfile -t lacking < <(missing "${wanted[@]}")
 keyring_is_old && lacking=(debian-archive-keyring "${lacking[@]}")
 ((${#lacking[@]})) || exit 0

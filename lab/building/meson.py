@@ -19,6 +19,8 @@ TOOLS = BUILD / "tools"
 def fetch() -> None:
     """What QEMU's build needs and this Debian does not have: meson >= 1.5, which Debian 12 has in its backports, and
     what the base names. Unpack it into build/tools and put it in front of PATH."""
+    if not archive.is_debian():
+        return  # it is in PATH
     base = bases.qemu_base()
     wanted = dict.fromkeys(base.tools, base.suite)
     if archive.debian_codename() == "bookworm":

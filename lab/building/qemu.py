@@ -75,7 +75,7 @@ def _compile(flavour: str, tree: Path, out: Path) -> None:
     step(f"compiling QEMU ({bases.of_qemu(flavour)})", f"{tree.name}-compile", command, about=100)
 
 
-def _firmware(out: Path, log: IO[str]) -> None:
+def _firmware(tree: Path, out: Path, log: IO[str]) -> None:
     """SeaBIOS and iPXE from their packages, option ROMs from the build."""
     roms = out / ROMS
     if not (roms / "config.mak").is_file():
@@ -83,7 +83,8 @@ def _firmware(out: Path, log: IO[str]) -> None:
     if proc.logged(["make", "-C", roms], log):
         raise Died("the option ROMs do not build")
     make_dir(FIRMWARE)
-    files = [*roms.glob("*.bin"), *Path("/usr/share/seabios").glob("*.bin")]
+    # An upstream tarball has firmware, too.
+    files = [*(tree / "pc-bios").glob("*.bin"), *roms.glob("*.bin"), *Path("/usr/share/seabios").glob("*.bin")]
     for place in ("/usr/lib/ipxe/qemu", "/usr/share/qemu"):  # Debian 12, Debian 13
         files += Path(place).glob("*.rom")
     for file in files:
@@ -132,5 +133,5 @@ def build(flavour: str = "vlwp") -> None:
             step(f"configuring QEMU ({name})", f"{tree.name}-configure", command, about=25, cwd=out)
             stamp(f"configure-{name}", configured)
         _compile(flavour, tree, out)
-        step("building option ROMs", f"{tree.name}-firmware", lambda log: _firmware(out, log))
+        step("building option ROMs", f"{tree.name}-firmware", lambda log: _firmware(tree, out, log))
         stamp(tree.name, key)

@@ -4,6 +4,7 @@
 import os
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,8 @@ def top(tmp_path: Path) -> Path:
     """A checkout."""
     top = tmp_path / "top"
     (top / "lab/building").mkdir(parents=True)
-    shutil.copy(LAB / "building/deps.sh", top / "lab/building")
+    for name in ("deps.sh", "packages.sh"):
+        shutil.copy(LAB / "building" / name, top / "lab/building")
     program(top, "dpkg-query", "exit 0")
     return top
 
@@ -31,13 +33,35 @@ def program(top: Path, name: str, script: str) -> None:
     place.chmod(0o755)
 
 
-def deps(top: Path, *before: str) -> str:
-    """What deps.sh says when it fails."""
+def deps(top: Path, *before: str, options: Sequence[str] = (), status: int = 1) -> str:
+    """What deps.sh says; it fails unless status says otherwise."""
     env = {"PATH": f"{top}/bin:{os.environ['PATH']}"}
-    argv = [*before, str(top / "lab/building/deps.sh")]
+    argv = [*before, str(top / "lab/building/deps.sh"), *options]
     run = subprocess.run(argv, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
-    assert run.returncode == 1
+    assert run.returncode == status
     return run.stderr
+
+
+def test_what_runs_needs_less_than_the_tests(top: Path) -> None:
+    """The tests' packages are asked for by name, besides those of `run`."""
+    program(top, "apt-get", "exit 1")
+    told = (deps(top), deps(top, options=["--tests"]))
+    listed = [set(text.partition("missing packages: ")[2].partition("\n")[0].split()) for text in told]
+    assert {"gcc", "seabios", "libdw-dev"} < listed[0] < listed[1]
+    assert {"clang", "rr", "valgrind", "default-jdk-headless", "qemu-system-x86"} <= listed[1] - listed[0]
+
+
+def test_elsewhere_programs_count(top: Path) -> None:
+    """On a machine that is no Debian 12 or 13: what is not there is named, and nothing is installed."""
+    program(top, "dpkg", "exit 1")
+    program(top, "pkg-config", '[ "$2" != slirp ] && [ "$2" != libdw ]')
+    program(top, "protoc-c", "exit 0")
+    for name in ("ninja", "meson", "modprobe", "depmod"):
+        program(top, name, "exit 0")
+    told = deps(top)
+    assert told == "vlwp: this machine is no Debian 12 or 13, and lacks: slirp libdw (docs/install.md)\n"
+    program(top, "pkg-config", "exit 0")
+    assert deps(top, status=0) == ""
 
 
 def test_a_refused_sudo_is_called_that(top: Path) -> None:

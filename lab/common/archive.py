@@ -40,13 +40,23 @@ def _state() -> Path:
     return BUILD / "apt" / bases.linux_base().suite / bases.qemu_base().suite
 
 
+def _system() -> tuple[str, str]:
+    release = platform.freedesktop_os_release()
+    return release.get("ID", "unknown"), release.get("VERSION_CODENAME", "")
+
+
+def is_debian() -> bool:
+    """This machine's apt has what the bases name. Elsewhere the user gives it (docs/install.md)."""
+    name, codename = _system()
+    return name == "debian" and codename in RELEASES
+
+
 @cache
 def debian_codename() -> str:
-    """This machine's Debian release; anything else than 12 and 13 is not a machine for vlwp."""
-    release = platform.freedesktop_os_release()
-    name, codename = release.get("ID", "unknown"), release.get("VERSION_CODENAME", "")
-    if name != "debian" or codename not in RELEASES:
-        raise Died(f"this machine runs '{name} {codename}': vlwp needs Debian 12 (bookworm) or 13 (trixie)")
+    """This machine's Debian release, 12 or 13."""
+    name, codename = _system()
+    if not is_debian():
+        raise Died(f"this machine runs '{name} {codename}', no Debian 12 or 13 (docs/install.md, Another Linux)")
     return codename
 
 

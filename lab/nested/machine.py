@@ -219,7 +219,7 @@ def patience(smp: int, processors: int) -> str:
 def prepare(machine: Machine) -> None:
     """Install and build what the guest needs, if it is out of date."""
     if machine.in_lab or not ready.unchanged():
-        deps.ensure()
+        deps.ensure(tests=machine.in_lab)
         _build(machine)
         ready.note()
     if machine.asked and not machine.in_lab:

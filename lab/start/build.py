@@ -2,6 +2,7 @@
 """Build what is out of date; without a name, everything that 'run' needs.
 
   VLWP_QEMU_TARBALL=FILE: take an upstream tarball of QEMU's base instead of Debian's source
+  VLWP_KERNEL=FILE: guests boot this bzImage (with the modules of its version), not Debian's kernel
   VLWP_LINUX_TARBALL=FILE: take KVM from an upstream tarball of the kernel's base
   VLWP_BUILD_DIR=DIR: build there instead of in ./build
   VLWP_JOBS=N: the number of compilers at once instead of one a processor"""
@@ -22,6 +23,7 @@ PARTS: dict[str, tuple[Callable[[], None], str]] = {
     "coverage": (coverage.write, "docs/spec-coverage.md, of what code and tests cite"),
     "kvm": (linux.build, "kvm.ko and kvm-amd.ko with LWP for the guests' stock kernel, in build/kvm"),
 }
+TO_RUN = ("tools", "qemu", "guest")
 TAKES_BASE = True
 
 
@@ -31,6 +33,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> None:
-    deps.ensure()
-    for name in [args.part] if args.part else ["tools", "qemu", "guest"]:
+    deps.ensure(tests=args.part not in (None, *TO_RUN))
+    for name in [args.part] if args.part else TO_RUN:
         PARTS[name][0]()

@@ -98,7 +98,7 @@ def main(args: argparse.Namespace) -> int:
     if args.report_file:
         writable(args.report_file)
     if (args.report or args.lwprun) and not places.RELEASE:
-        deps.ensure()
+        deps.ensure(tests=False)
         tools.build(everything=False)
     if args.report:
         _refuse_options("report", [LWPCTL, "report", *args.report, "/dev/null"])

@@ -96,6 +96,8 @@ REFUSED_WITH: tuple[tuple[str, str, str, int, str, str], ...] = (
      "cannot read this tarball", "build qemu"),
     ("an emulator that is not there", "VLWP_QEMU", "/nowhere/qemu", 1, "no program there", "shell -- true"),
     ("another tree than kvm-unit-tests", "VLWP_KUT", "/nowhere", 1, "no tree of kvm", "soak kvm-unit-tests --list"),
+    ("a kernel that is none", "VLWP_KERNEL", "/etc/passwd", 1, "not a Linux bzImage", "build guest"),
+    ("a kernel that is not there", "VLWP_KERNEL", "/nowhere/bzImage", 1, "No such file", "build guest"),
     ("a base in the environment", "VLWP_BASE", "nonsense", 2, "no base 'nonsense'", "build tools"),
     ("a number of compilers that is none", "VLWP_JOBS", "many", 1, "number from 1", "build tools"),
 )
