@@ -625,13 +625,12 @@ static void make_features(const struct writer *w, struct features *f, uint64_t i
 static void put_file(const struct writer *w)
 {
 	FILE *out = w->e->out;
-	struct head head = { .magic = MAGIC,
-			     .size = sizeof(head),
-			     .attr_size = sizeof(struct file_attr) };
+	struct head head = { .size = sizeof(head), .attr_size = sizeof(struct file_attr) };
 	uint64_t ids = sizeof(head) + w->nr_events * sizeof(struct file_attr), at;
 	struct features f = { .nr = 0 };
 
 	make_features(w, &f, ids);
+	memcpy(head.magic, MAGIC, sizeof(head.magic));
 	head.attrs = (struct section){ sizeof(head), w->nr_events * sizeof(struct file_attr) };
 	head.data = (struct section){ ids + w->nr_events * sizeof(uint64_t), w->all.size };
 	head.features[0] = f.bits;
