@@ -9,10 +9,12 @@ items   FILE = names of top-level items that come with this step: functions with
         macros, groups of prototypes
 lines   FILE = regular expressions: the whole lines that a match covers come with this step; "*": of any file
 before  FILE = pairs of a text and of what stood in its place until this step
-An expression or a text that begins with "?" is of one base's hooks alone; any other must be there.
+A later series may also change files of an earlier one. An expression or a text that begins with "?" is of one base's
+hooks alone; any other must be there.
 
 A source in meson.build, an #include and prototypes under a comment wait for the file that they name."""
 
+import itertools
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,7 +26,8 @@ from lab.common.places import LAB
 from lab.common.say import Died
 
 STEPS = LAB / "series/steps"
-SERIES = {"2-pmu": ("count", "pmu"), "3-lwp": ("lwp",)}  # and the folders all of whose files come with it
+# Those whose new files come in steps, and the folders all of whose files come with it.
+SERIES = {"2-pmu": ("count", "pmu"), "3-lwp": ("lwp",)}
 OF_ONE_BASE = "?"
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@", re.MULTILINE)
@@ -184,20 +187,30 @@ class Plan:
 
     def __init__(self, series: str, new: Mapping[str, Path], patches: Sequence[Path]):
         self.steps = read(series)
+        every = {name: read(name) for name in SERIES}
+        self._first = sum(len(every[name]) for name in itertools.takewhile(lambda name: name != series, SERIES))
         self.hooks = {patch.stem.partition("-")[2]: patch for patch in patches}
         if (named := [step.patch for step in self.steps if step.patch]) != list(self.hooks):
             wrong = sorted(set(named) ^ set(self.hooks)) or ["the order"]
             raise Died(f"{STEPS / series}.toml: patches there and of the series differ: {' '.join(wrong)}")
-        names = {name for step in self.steps for name in step.new}
-        names |= {short(name) for name in new if name.startswith(tuple(f"{NEW[folder]}/" for folder in SERIES[series]))}
+        steps = [step for some in every.values() for step in some]
+        names = {name for step in steps for name in step.new}
+        folders = tuple(f"{NEW[folder]}/" for some in SERIES.values() for folder in some)
+        names |= {short(name) for name in new if name.startswith(folders)}
         texts = {name: new[place(name)].read_text(encoding="utf-8") for name in names}
-        self.files = {place(name): File(name, text, self.steps) for name, text in texts.items()}
+        self.files = {place(name): File(name, text, steps) for name, text in texts.items()}
+        self._last = len(steps) - 1
+
+    def at(self, file: File, number: int) -> str | None:
+        """The text of one of the files after a step of this series; None: it is not there yet."""
+        text = file.at(self._first + number)
+        assert self._first + number < self._last or text == file.text, file.name
+        return text
 
     def write(self, number: int, tree: Path) -> None:
         """What is new after a step."""
         for name, file in self.files.items():
-            text = file.at(number)
+            text = self.at(file, number)
             if text is not None:
                 (tree / name).parent.mkdir(parents=True, exist_ok=True)
                 (tree / name).write_text(text, encoding="utf-8")
-            assert number + 1 < len(self.steps) or text == file.text, name

@@ -163,5 +163,5 @@ def test_the_steps_fit_this_tree(name: str) -> None:
     """Each has all that it names, and the last all of our files."""
     plan = Plan(name, new_files(), series(name))
     for number in range(len(plan.steps)):
-        texts = {name: file.at(number) for name, file in plan.files.items()}
-    assert texts == {name: file.text for name, file in plan.files.items()}
+        texts = {name: plan.at(file, number) for name, file in plan.files.items()}
+    assert (texts == {name: file.text for name, file in plan.files.items()}) == (name == [*SERIES][-1])
