@@ -139,8 +139,6 @@ typedef struct X86CntLoads {
  */
 #define X86_CNT_REF_PER_CYC 2
 
-#ifndef CONFIG_USER_ONLY
-
 struct x86_cache;
 
 /* An instruction that its TB has not counted. */
@@ -264,30 +262,4 @@ void x86_cnt_load(CPUArchState *env, uint64_t address, uint32_t size,
                   uintptr_t ra);
 void x86_cnt_store(CPUArchState *env, uint64_t address, uint32_t size);
 
-#else
-
-static inline void x86_cnt_exec_enter(CPUArchState *env)
-{
-}
-
-static inline void x86_cnt_exec_exit(CPUArchState *env)
-{
-}
-
-static inline void x86_cnt_give_back(CPUArchState *env,
-                                     const TranslationBlock *tb, uint32_t data)
-{
-}
-
-static inline void x86_cnt_load(CPUArchState *env, uint64_t address,
-                                uint32_t size, uintptr_t ra)
-{
-}
-
-static inline void x86_cnt_store(CPUArchState *env, uint64_t address,
-                                 uint32_t size)
-{
-}
-
-#endif /* !CONFIG_USER_ONLY */
 #endif
