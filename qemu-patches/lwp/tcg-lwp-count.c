@@ -279,10 +279,9 @@ static uint32_t lwp_trace_it(CPUX86State *env, uint64_t address, uint64_t to,
     }
     block = x86_lwp_tlb_hit(env, e->st.cb_addr, e->caps.cb_size, true);
     slot = x86_lwp_tlb_hit(env, e->st.base + e->st.head, LWP_RECORD_SIZE, true);
-    if (!block || !slot) {
-        return 0;
-    }
-    next = lwp_trace(e, &lwp->cursor, block, slot, &r, insns ?: 1);
+    next = block && slot ?
+           lwp_trace(e, &lwp->cursor, block, slot, &r, insns ?: 1) : 0;
+    x86_lwp_hit_done(env);
     if (next) {
         lwp->entered = false;
         lwp->steps += insns;

@@ -62,12 +62,16 @@ static inline bool x86_lwp_counts(const struct lwp_engine *e,
 
 /* tcg-lwp.c */
 
-/* The width of linear addresses now; is a range canonical for that width? */
-uint8_t x86_lwp_va_bits(CPUX86State *env);
+/* Is a range canonical for linear addresses of a width? */
 bool x86_lwp_canonical(uint64_t address, uint32_t len, uint8_t va_bits);
 
 /* `os': does the operating system let LWP be used (43724-108)? */
 bool x86_lwp_enabled(CPUX86State *env);
+
+/* tcg-lwp-raise.c */
+
+/* The width of linear addresses now */
+uint8_t x86_lwp_va_bits(CPUX86State *env);
 
 /*
  * LWP is off in SMM (43724-920), `auto' in SVM guest mode: no instructions, no
@@ -122,6 +126,10 @@ static inline int x86_lwp_mmu_index(CPUX86State *env)
     return env->hflags & HF_LMA_MASK ? MMU_USER64_IDX : MMU_USER32_IDX;
 }
 
+#ifdef CONFIG_USER_ONLY
+#include "user/user-lwp.h"
+#else
+
 /*
  * The host address of a range in one page if the TLB has it, as RAM that
  * generated code would access itself: mapped with user rights, no code beside
@@ -143,6 +151,17 @@ static inline uint8_t *x86_lwp_tlb_hit(CPUX86State *env, uint64_t gva,
         return NULL;
     }
     return (uint8_t *)(uintptr_t)(gva + entry->addend);
+}
+
+/* Code may be translated elsewhere without waiting for what the engine wrote. */
+static inline void x86_lwp_mem_done(CPUX86State *env)
+{
+    tlb_host_stores_done(env_cpu(env));
+}
+
+/* The same after a hit alone, which needs no waiting. */
+static inline void x86_lwp_hit_done(CPUX86State *env)
+{
 }
 
 /* tcg-lwp-context.c */
@@ -191,6 +210,8 @@ struct lwp_ctx_stats x86_lwp_context_stats(void);
 
 /* One step was done; counted instructions of a TB do not call this. */
 void x86_lwp_step(CPUX86State *env);
+
+#endif /* !CONFIG_USER_ONLY */
 
 /* Instructions to the one after which the machine stops, at least 1 */
 static inline uint64_t x86_lwp_to_stop(const X86LWP *lwp)

@@ -62,8 +62,6 @@ typedef struct X86LWPWire {
     bool loaded;                /* KVM: loaded, and not given to KVM yet */
 } X86LWPWire;
 
-#ifndef CONFIG_USER_ONLY
-
 /* lwp-cpu.c: properties and CPUID (43724-101, 2007-101). */
 void x86_lwp_class_init(ObjectClass *oc);
 bool x86_lwp_expand_features(X86CPU *cpu, Error **errp);
@@ -162,5 +160,4 @@ void x86_lwp_smm_left(CPUArchState *env);
  */
 void x86_lwp_fetch_fault(CPUArchState *env);
 
-#endif /* !CONFIG_USER_ONLY */
 #endif
