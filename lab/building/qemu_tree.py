@@ -18,15 +18,18 @@ from lab.common.steps import build_lock, fresh, make_dir, stamp, stamped, step
 TARBALL = "VLWP_QEMU_TARBALL"  # an upstream tarball of the base instead of Debian's source
 PATCHES = TOP / "qemu-patches"
 # The series, each on what is before it: fixes of QEMU itself, in sets that need nothing of each other, performance
-# counters, LWP.
+# counters, LWP, both for programs.
 FIXES = tuple(f"1-fixes/{name}" for name in ("step-atomic", "smc", "physmem", "i386", "rest"))
-SERIES = (*FIXES, "2-pmu", "3-lwp")
+SERIES = (*FIXES, "2-pmu", "3-lwp", "4-user")
 # Folders with new files, and where these lie in QEMU's source.
 LWP = "target/i386/lwp"
 LIBRARY = "subprojects/lwpcore"  # what QEMU shares with KVM
 COMPAT = "count/qemu-compat.h"  # what QEMUs call otherwise
 COUNT = "target/i386/count"
-NEW = {"count": COUNT, "lwp": LWP, "lwpcore": LIBRARY, "pmu": "target/i386/pmu", "docs": "docs", "tests": "tests"}
+NEW = {
+    "count": COUNT, "lwp": LWP, "lwpcore": LIBRARY, "pmu": "target/i386/pmu", "user": "target/i386/user",
+    "docs": "docs", "tests": "tests",
+}
 PACKAGING = "packaging"
 # What processors of the nested lab have besides, in a flavour of its own: shadow stacks.
 CET, LAB = "cet", "lab"
