@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""QEMU from Debian's source package, in six flavours: "vlwp", with the sources and hooks of LWP; "base",
+"""QEMU from Debian's source package, in seven flavours: "vlwp", with the sources and hooks of LWP; "base",
 without; "full", patched and with all devices, for QEMU's own tests; "package", the same with what a host's users
 want besides; "mutants", the patched one once more, for `soak mutants-qemu` to spoil; "cet", the patched one with
-shadow stacks, for the nested lab."""
+shadow stacks, for the nested lab; "user", the patched emulator of programs."""
 
 import hashlib
 import os
@@ -33,6 +33,13 @@ FOR_A_PACKAGE = (
 # What these need besides the packages of './vlwp deps'.
 DEPENDS = ("libaio-dev", "libnuma-dev", "libpixman-1-dev", "libseccomp-dev", "libzstd-dev")
 
+# Static: the program's LD_PRELOAD and tunables of glibc would act on a dynamic one, too.
+FOR_PROGRAMS = (
+    "--target-list=x86_64-linux-user --without-default-features --enable-user --disable-system --enable-tcg "
+    "--enable-attr --enable-werror --disable-docs --disable-tools --disable-guest-agent --disable-rust "
+    "--disable-download --disable-install-blobs --static"
+).split()
+
 ROMS = "pc-bios/optionrom"  # in the build directory
 
 
@@ -46,8 +53,16 @@ def tree_dir(flavour: str) -> Path:
     return SRC / bases.of_qemu(f"qemu-{flavour}")
 
 
+def program(flavour: str) -> Path:
+    """The emulator of a flavour."""
+    return out_dir(flavour) / ("qemu-x86_64" if flavour == "user" else "qemu-system-x86_64")
+
+
 def _configure(flavour: str, tree: Path, out: Path) -> list[str]:
     make_dir(out)
+    debug = [] if os.environ.get("VLWP_QEMU_DEBUG") else ["--disable-debug-info"]
+    if flavour == "user":
+        return [str(tree / "configure"), "--cc=gcc", f"--python={PYTHON}", *debug, *FOR_PROGRAMS]
     options = [word for word in CONFIGURE if flavour not in ("full", "package") or word not in FEW_DEVICES]
     if flavour == "package":
         options += FOR_A_PACKAGE
@@ -55,7 +70,6 @@ def _configure(flavour: str, tree: Path, out: Path) -> list[str]:
     flags = f"--extra-cflags={qemu_pch.FLAGS} {qemu_share.flags(SRC, trees)}"
     if flavour == "mutants":
         options.append("--disable-werror")  # a mutant may leave something unused
-    debug = [] if os.environ.get("VLWP_QEMU_DEBUG") else ["--disable-debug-info"]
     return [str(tree / "configure"), "--cc=gcc", f"--python={PYTHON}", flags, *debug, *options]
 
 
@@ -64,14 +78,15 @@ def _compile(flavour: str, tree: Path, out: Path) -> None:
     has never seen took three times as long."""
     ninja = ["ninja", "-C", str(out), "-j", str(jobs_count())]
     path = os.environ["PATH"]
-    proc.output([*ninja, "config-poison.h"])
-    qemu_pch.refresh(out, tree)
-    if flavour != "vlwp" and out_dir("vlwp").is_dir():
+    if flavour != "user":
+        proc.output([*ninja, "config-poison.h"])
+        qemu_pch.refresh(out, tree)
+    if flavour not in ("vlwp", "user") and out_dir("vlwp").is_dir():
         # Not while it changes.
         with build_lock(tree_dir("vlwp").name):
             found = qemu_share.prepare((out_dir("vlwp"), tree_dir("vlwp")), (out, tree))
         path = f"{found}:{path}" if found else path
-    command = ["env", f"PATH={path}", "nice", "-n", "10", *ninja, "qemu-system-x86_64"]
+    command = ["env", f"PATH={path}", "nice", "-n", "10", *ninja, program(flavour).name]
     step(f"compiling QEMU ({bases.of_qemu(flavour)})", f"{tree.name}-compile", command, about=100)
 
 
@@ -121,7 +136,7 @@ def build(flavour: str = "vlwp") -> None:
     with build_lock(tree.name):
         key = f"{hash_of(*inputs)} {os.environ.get('VLWP_QEMU_TARBALL', '')}"
         key += " debug" if os.environ.get("VLWP_QEMU_DEBUG") else ""
-        if fresh(tree.name, key) and (out / "qemu-system-x86_64").is_file():
+        if fresh(tree.name, key) and program(flavour).is_file():
             return
         need_space(2500)
         meson.fetch()
@@ -133,5 +148,6 @@ def build(flavour: str = "vlwp") -> None:
             step(f"configuring QEMU ({name})", f"{tree.name}-configure", command, about=25, cwd=out)
             stamp(f"configure-{name}", configured)
         _compile(flavour, tree, out)
-        step("building option ROMs", f"{tree.name}-firmware", lambda log: _firmware(tree, out, log))
+        if flavour != "user":
+            step("building option ROMs", f"{tree.name}-firmware", lambda log: _firmware(tree, out, log))
         stamp(tree.name, key)

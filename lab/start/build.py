@@ -15,6 +15,7 @@ from lab.checks import coverage
 
 PARTS: dict[str, tuple[Callable[[], None], str]] = {
     "qemu": (qemu.build, "QEMU with LWP"),
+    "qemu-user": (lambda: qemu.build("user"), "the same for programs, without a guest"),
     "qemu-base": (lambda: qemu.build("base"), "the same QEMU without LWP, for comparisons"),
     "guest": (kernel.build, "the guest's kernel and initramfs"),
     "tools": (tools.build, "lwprun, lwpctl, the programs that run in guests"),
@@ -23,7 +24,7 @@ PARTS: dict[str, tuple[Callable[[], None], str]] = {
     "coverage": (coverage.write, "docs/spec-coverage.md, of what code and tests cite"),
     "kvm": (linux.build, "kvm.ko and kvm-amd.ko with LWP for the guests' stock kernel, in build/kvm"),
 }
-TO_RUN = ("tools", "qemu", "guest")
+TO_RUN = ("tools", "qemu", "qemu-user", "guest")
 TAKES_BASE = True
 
 
