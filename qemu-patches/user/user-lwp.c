@@ -147,11 +147,13 @@ void x86_user_enter(CPUX86State *env)
     if (env->lwp) {
         x86_lwp_user_entered(env);
     }
+    x86_user_count_enter(env);
 }
 
 void x86_user_new_thread(CPUX86State *env, X86LWP *lwp)
 {
     env->lwp = lwp;
+    x86_user_count_new_thread(env);
     x86_cnt_forget(env);
     x86_cnt_update(env);
     x86_lwp_reset(env_archcpu(env));

@@ -6,6 +6,7 @@
 #define X86_USER_H
 
 #include "cpu.h"
+#include "user/user-count.h"
 
 /* Before the program runs, and when it has left: a system call, a signal. */
 void x86_user_enter(CPUX86State *env);
