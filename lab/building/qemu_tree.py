@@ -28,7 +28,7 @@ COMPAT = "count/qemu-compat.h"  # what QEMUs call otherwise
 COUNT = "target/i386/count"
 NEW = {
     "count": COUNT, "lwp": LWP, "lwpcore": LIBRARY, "pmu": "target/i386/pmu", "user": "target/i386/user",
-    "docs": "docs", "tests": "tests",
+    "linux-user": "linux-user", "docs": "docs", "tests": "tests",
 }
 PACKAGING = "packaging"
 # What processors of the nested lab have besides, in a flavour of its own: shadow stacks.

@@ -27,7 +27,7 @@ from lab.common.say import Died
 
 STEPS = LAB / "series/steps"
 # Those whose new files come in steps, and the folders all of whose files come with it.
-SERIES = {"2-pmu": ("count", "pmu"), "3-lwp": ("lwp",), "4-user": ("user",)}
+SERIES = {"2-pmu": ("count", "pmu"), "3-lwp": ("lwp",), "4-user": ("linux-user", "user")}
 OF_ONE_BASE = "?"
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@", re.MULTILINE)
