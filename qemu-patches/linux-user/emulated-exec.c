@@ -88,7 +88,7 @@ static int read_head(const char *path, Head *head)
     return 0;
 }
 
-/* Is it a program for the machine of the one that runs? */
+/* Is it a program for the machine of the one that runs, if one does? */
 static bool is_ours(const Head *head)
 {
     /* Up to e_machine both classes are the same. */
@@ -97,11 +97,14 @@ static bool is_ours(const Head *head)
     const Elf32_Ehdr *m = (const void *)mine.text;
     uint16_t type = tswap16(h->e_type);
 
-    if (head->size < sizeof(*h) || memcmp(h->e_ident, ELFMAG, SELFMAG) ||
-        read_head(real_exec_path, &mine)) {
+    if (head->size < sizeof(*h) || memcmp(h->e_ident, ELFMAG, SELFMAG)) {
         return false;
     }
-    return h->e_ident[EI_CLASS] == m->e_ident[EI_CLASS] &&
+    if (!*real_exec_path) {
+        return true; /* the loader looks at it */
+    }
+    return !read_head(real_exec_path, &mine) &&
+           h->e_ident[EI_CLASS] == m->e_ident[EI_CLASS] &&
            h->e_machine == m->e_machine &&
            (type == ET_EXEC || type == ET_DYN);
 }
@@ -187,6 +190,36 @@ static int follow_scripts(char **path, GPtrArray *args)
         g_ptr_array_insert(args, 0, g_strdup(interpreter));
         *path = g_strdup(interpreter);
     }
+}
+
+char **emulated_exec_first(int *argc, char **argv, int at,
+                           const char **argv0)
+{
+    GPtrArray *args = g_ptr_array_new_with_free_func(g_free);
+    char *path = g_strdup(argv[at]);
+    char **all;
+    int i, err;
+
+    for (i = at; i < *argc; i++) {
+        g_ptr_array_add(args, g_strdup(argv[i]));
+    }
+    err = follow_scripts(&path, args);
+    if (err) {
+        error_report("%s: %s", argv[at], strerror(-err));
+        exit(err == -ENOENT ? 127 : 126);
+    }
+    if (!strcmp(path, argv[at])) {
+        return argv; /* no script */
+    }
+    *argc = at + args->len;
+    *argv0 = g_strdup(args->pdata[0]);
+    all = g_new0(char *, *argc + 1);
+    memcpy(all, argv, at * sizeof(*all));
+    all[at] = path;
+    for (i = 1; i < args->len; i++) {
+        all[at + i] = g_strdup(args->pdata[i]);
+    }
+    return all;
 }
 
 int emulated_exec(int dirfd, const char *name, char **argv, int flags,

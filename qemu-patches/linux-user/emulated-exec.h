@@ -8,7 +8,14 @@
 /* @argc: of the options of the emulator that @argv begins with */
 void emulated_exec_init(int argc, char **argv);
 
-/* Was that called? */
+/*
+ * The program may be a script: returns the arguments with the program that runs
+ * it at argv[@argc], and its argv[0].  Ends the emulator if there is no program.
+ */
+char **emulated_exec_first(int *argc, char **argv, int at,
+                           const char **argv0);
+
+/* Was emulated_exec_init() called? */
 bool emulated_exec_wanted(void);
 
 /*

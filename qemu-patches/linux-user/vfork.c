@@ -10,6 +10,23 @@
 
 static VFork *child_of;     /* in the child: what its parent waits for */
 
+VFork *vfork_new(CPUArchState *env)
+{
+    VFork *v = g_new0(VFork, 1);
+    void *frame;
+
+    v->sp = get_sp_from_cpustate(env);
+    for (v->size = VFORK_FRAME; v->size; v->size /= 2) {
+        frame = lock_user(VERIFY_WRITE, v->sp, v->size, true);
+        if (frame) {
+            memcpy(v->frame, frame, v->size);
+            unlock_user(frame, v->sp, 0);
+            break;
+        }
+    }
+    return v;
+}
+
 /* The program gets low numbers, as if there were no pipe. */
 static int high(int fd)
 {
@@ -22,25 +39,14 @@ static int high(int fd)
     return other;
 }
 
-int vfork_begin(VFork *v, CPUArchState *env)
+bool vfork_pipe(VFork *v)
 {
-    void *frame;
-
     if (pipe2(v->fds, O_CLOEXEC)) {
-        return -errno;
+        return false;
     }
     v->fds[0] = high(v->fds[0]);
     v->fds[1] = high(v->fds[1]);
-    v->sp = get_sp_from_cpustate(env);
-    for (v->size = VFORK_FRAME; v->size; v->size /= 2) {
-        frame = lock_user(VERIFY_WRITE, v->sp, v->size, true);
-        if (frame) {
-            memcpy(v->frame, frame, v->size);
-            unlock_user(frame, v->sp, 0);
-            break;
-        }
-    }
-    return 0;
+    return true;
 }
 
 void vfork_child(VFork *v)

@@ -19,11 +19,13 @@ typedef struct VFork {
     uint8_t frame[VFORK_FRAME]; /* as it is before the fork */
 } VFork;
 
+/* Before fork_start(): what the child may change. */
+VFork *vfork_new(CPUArchState *env);
 /*
  * Around the fork, in exclusive context: no other child may have the pipe.
- * vfork_begin() returns 0 or -errno.
+ * vfork_pipe() returns whether there is one.
  */
-int vfork_begin(VFork *v, CPUArchState *env);
+bool vfork_pipe(VFork *v);
 void vfork_child(VFork *v);
 void vfork_parent(VFork *v);
 /* After it, by the parent; also if the fork has failed. */
