@@ -52,6 +52,11 @@ def qemu() -> Path:
     return Path(os.environ.get("VLWP_QEMU") or BUILD / bases.of_qemu("qemu") / "qemu-system-x86_64")
 
 
+def qemu_user() -> Path:
+    """The emulator of programs."""
+    return BUILD / bases.of_qemu("qemu-user") / "qemu-x86_64"
+
+
 def qemu_base() -> Path:
     """The unpatched emulator of the same version."""
     return BUILD / bases.of_qemu("qemu-base") / "qemu-system-x86_64"

@@ -118,6 +118,15 @@ def add_files(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def refuse_guest(args: argparse.Namespace) -> None:
+    """With --process there is no guest that an option could describe."""
+    names = (
+        "accel", "smp", "memory", "cpu", "stats", "kvm_amd", "pmu_row", "pmu_model", "capsule", "machine", "root",
+    )
+    if given := [name for name in names if getattr(args, name) not in (None, "", "tcg")]:
+        raise Usage(f"--process takes no --{given[0].replace('_', '-')}: there is no guest")
+
+
 def _properties(text: str) -> str:
     if not text:
         raise argparse.ArgumentTypeError("needs properties, as lwp-rev=2007")
@@ -161,7 +170,7 @@ def from_options(
             args.program = content.head.command
         machine.frozen = replace(machine.frozen or count1.Count1(), file=args.capsule)
     if machine.frozen:
-        machine.frozen.variables.update(_variable(text) for text in args.env)
+        machine.frozen.variables.update(variable(text) for text in args.env)
         _in_path(machine.frozen, args.program)
     elif args.env:
         raise Usage(f"--env: only {count1.NAME} does not have your environment")
@@ -186,7 +195,7 @@ def from_options(
     return machine
 
 
-def _variable(text: str) -> tuple[str, str]:
+def variable(text: str) -> tuple[str, str]:
     """Of --env."""
     name, given, value = text.partition("=")
     if not name or not given and name not in os.environ:
