@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""QEMU from Debian's source package, in seven flavours: "vlwp", with the sources and hooks of LWP; "base",
+"""QEMU from Debian's source package, in eight flavours: "vlwp", with the sources and hooks of LWP; "base",
 without; "full", patched and with all devices, for QEMU's own tests; "package", the same with what a host's users
 want besides; "mutants", the patched one once more, for `soak mutants-qemu` to spoil; "cet", the patched one with
-shadow stacks, for the nested lab; "user", the patched emulator of programs."""
+shadow stacks, for the nested lab; "user", the patched emulator of programs,
+and "user-mutants", that for the same soak."""
 
 import hashlib
 import os
@@ -33,6 +34,7 @@ FOR_A_PACKAGE = (
 # What these need besides the packages of './vlwp deps'.
 DEPENDS = ("libaio-dev", "libnuma-dev", "libpixman-1-dev", "libseccomp-dev", "libzstd-dev")
 
+USER = ("user", "user-mutants")
 # Static: the program's LD_PRELOAD and tunables of glibc would act on a dynamic one, too.
 FOR_PROGRAMS = (
     "--target-list=x86_64-linux-user --without-default-features --enable-user --disable-system --enable-tcg "
@@ -55,14 +57,15 @@ def tree_dir(flavour: str) -> Path:
 
 def program(flavour: str) -> Path:
     """The emulator of a flavour."""
-    return out_dir(flavour) / ("qemu-x86_64" if flavour == "user" else "qemu-system-x86_64")
+    return out_dir(flavour) / ("qemu-x86_64" if flavour in USER else "qemu-system-x86_64")
 
 
 def _configure(flavour: str, tree: Path, out: Path) -> list[str]:
     make_dir(out)
     debug = [] if os.environ.get("VLWP_QEMU_DEBUG") else ["--disable-debug-info"]
-    if flavour == "user":
-        return [str(tree / "configure"), "--cc=gcc", f"--python={PYTHON}", *debug, *FOR_PROGRAMS]
+    if flavour in USER:
+        words = [word for word in FOR_PROGRAMS if flavour == "user" or word != "--enable-werror"]
+        return [str(tree / "configure"), "--cc=gcc", f"--python={PYTHON}", *debug, *words]
     options = [word for word in CONFIGURE if flavour not in ("full", "package") or word not in FEW_DEVICES]
     if flavour == "package":
         options += FOR_A_PACKAGE
@@ -78,10 +81,10 @@ def _compile(flavour: str, tree: Path, out: Path) -> None:
     has never seen took three times as long."""
     ninja = ["ninja", "-C", str(out), "-j", str(jobs_count())]
     path = os.environ["PATH"]
-    if flavour != "user":
+    if flavour not in USER:
         proc.output([*ninja, "config-poison.h"])
         qemu_pch.refresh(out, tree)
-    if flavour not in ("vlwp", "user") and out_dir("vlwp").is_dir():
+    if flavour not in ("vlwp", *USER) and out_dir("vlwp").is_dir():
         # Not while it changes.
         with build_lock(tree_dir("vlwp").name):
             found = qemu_share.prepare((out_dir("vlwp"), tree_dir("vlwp")), (out, tree))
@@ -122,6 +125,12 @@ def ensure() -> None:
         build()
 
 
+def ensure_user() -> None:
+    """The same for the emulator of programs (VLWP_QEMU_USER)."""
+    if not os.environ.get("VLWP_QEMU_USER"):
+        build("user")
+
+
 def build(flavour: str = "vlwp") -> None:
     """Build a flavour of QEMU, if it is out of date."""
     qemu_tree.check_given()
@@ -148,6 +157,6 @@ def build(flavour: str = "vlwp") -> None:
             step(f"configuring QEMU ({name})", f"{tree.name}-configure", command, about=25, cwd=out)
             stamp(f"configure-{name}", configured)
         _compile(flavour, tree, out)
-        if flavour != "user":
+        if flavour not in USER:
             step("building option ROMs", f"{tree.name}-firmware", lambda log: _firmware(tree, out, log))
         stamp(tree.name, key)

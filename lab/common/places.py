@@ -53,8 +53,8 @@ def qemu() -> Path:
 
 
 def qemu_user() -> Path:
-    """The emulator of programs."""
-    return BUILD / bases.of_qemu("qemu-user") / "qemu-x86_64"
+    """The emulator of programs: the one that was built here, or the user's (VLWP_QEMU_USER)."""
+    return Path(os.environ.get("VLWP_QEMU_USER") or BUILD / bases.of_qemu("qemu-user") / "qemu-x86_64")
 
 
 def qemu_base() -> Path:

@@ -17,7 +17,7 @@ from typing import Any
 
 from lab.building import deps, qemu
 from lab.common import options, proc
-from lab.common.places import LWPCTL
+from lab.common.places import LWPCTL, RELEASE
 from lab.common.say import Died, Usage, say
 from lab.guest import count1, frozen, process
 from lab.guest.files import MAX_INPUT, keep_input, writable
@@ -508,8 +508,9 @@ def _count_process(args: argparse.Namespace, before: baseline.Baseline | None) -
     events = _refuse(args)
     environment = process.environment(dict(machine.variable(text) for text in args.env))
     words = process.program(args.program, environment)
-    deps.ensure()
-    qemu.build("user")
+    if not RELEASE:
+        deps.ensure()
+        qemu.ensure_user()
     runs: list[Run] = []
     with run_directory() as run:
         kept = keep_input(run / INPUT) if args.repeat > 1 else None

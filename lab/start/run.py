@@ -100,7 +100,7 @@ def _prepare(guest: machine.Machine, in_process: bool) -> None:
     elif not places.RELEASE:
         deps.ensure()
         tools.build(everything=False)
-        qemu.build("user")
+        qemu.ensure_user()
 
 
 def _record_process(guest: machine.Machine, options: Sequence[str], words: Sequence[str], run: Path) -> int:
