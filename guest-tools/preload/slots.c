@@ -103,10 +103,22 @@ static int32_t claim_slot(uint32_t pid)
 	}
 }
 
+/* Linux before 5.14, and QEMU's emulator of programs, do not know the advice: then each page is written. */
+static bool make_present(volatile uint8_t *area, size_t size)
+{
+	if (madvise((void *)area, size, MADV_POPULATE_WRITE) == 0)
+		return true;
+	if (errno != EINVAL)
+		return false;
+	for (size_t at = 0; at < size; at += POOL_PAGE)
+		area[at] = area[at];
+	return true;
+}
+
 /* Fill slot and block. All of the area is made present, so that LWP's stores do not fault. */
 static bool prepare_slot(int32_t i)
 {
-	if (madvise(slot_block(i), slots_pool->area_size, MADV_POPULATE_WRITE) < 0) {
+	if (!make_present(slot_block(i), slots_pool->area_size)) {
 		__atomic_fetch_add(&slots_pool->threads_no_memory, 1, __ATOMIC_RELAXED);
 		return false;
 	}
