@@ -12,7 +12,9 @@
 #include "exec/cpu_ldst.h"
 #include "exec/exec-all.h"
 #endif
-#ifndef CONFIG_USER_ONLY
+#ifdef CONFIG_USER_ONLY
+#include "user/page-protection.h"
+#else
 #include "exec/address-spaces.h"
 #include "exec/memory.h"
 #endif
@@ -35,6 +37,14 @@ static inline bool x86_cpu_takes_all(X86CPU *cpu)
 {
     return cpu->max_features;
 }
+
+#if defined(CONFIG_TCG) && defined(CONFIG_USER_ONLY)
+/* A page with translated code may be stored into; its code is forgotten. */
+static inline bool cpu_unprotect(CPUState *cpu, vaddr address)
+{
+    return page_unprotect(address, 0);
+}
+#endif
 
 #if defined(CONFIG_TCG) && !defined(CONFIG_USER_ONLY)
 /* The part of the TLB of an MMU mode that generated code uses. */

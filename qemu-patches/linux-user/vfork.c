@@ -51,8 +51,14 @@ bool vfork_pipe(VFork *v)
 
 void vfork_child(VFork *v)
 {
-    close(v->fds[0]);
-    child_of = g_memdup2(v, sizeof(*v));
+    if (child_of) {
+        close(child_of->fds[1]); /* that is for the parent alone */
+        g_clear_pointer(&child_of, g_free);
+    }
+    if (v) {
+        close(v->fds[0]);
+        child_of = g_memdup2(v, sizeof(*v));
+    }
 }
 
 /* What differs from before is the child's store. */

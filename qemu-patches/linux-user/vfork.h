@@ -26,6 +26,7 @@ VFork *vfork_new(CPUArchState *env);
  * vfork_pipe() returns whether there is one.
  */
 bool vfork_pipe(VFork *v);
+/* By the child; NULL: that of another fork, for which nobody waits. */
 void vfork_child(VFork *v);
 void vfork_parent(VFork *v);
 /* After it, by the parent; also if the fork has failed. */

@@ -17,7 +17,8 @@
  * the page as it is while the engine uses it.  A page with translated code is
  * made writable, and its code forgotten; the TB that runs ends behind the store.
  */
-static bool lwp_page(uint64_t gva, bool write, uint32_t *error_code)
+static bool lwp_page(CPUX86State *env, uint64_t gva, bool write,
+                     uint32_t *error_code)
 {
     int flags, wanted = write ? PAGE_WRITE_ORG : PAGE_READ;
 
@@ -30,7 +31,7 @@ static bool lwp_page(uint64_t gva, bool write, uint32_t *error_code)
                       (flags & PAGE_VALID ? PG_ERROR_P_MASK : 0);
         return false;
     }
-    return !write || (flags & PAGE_WRITE) || page_unprotect(gva, 0);
+    return !write || (flags & PAGE_WRITE) || cpu_unprotect(env_cpu(env), gva);
 }
 
 static enum lwp_mem_result lwp_map(void *vcpu, struct lwp_span *span,
@@ -39,12 +40,12 @@ static enum lwp_mem_result lwp_map(void *vcpu, struct lwp_span *span,
     uint64_t end = span->gva + span->len - 1;
 
     fault->addr = span->gva;
-    if (!lwp_page(span->gva, write, &fault->error_code)) {
+    if (!lwp_page(vcpu, span->gva, write, &fault->error_code)) {
         return LWP_MEM_FAULT;
     }
     if ((span->gva ^ end) & TARGET_PAGE_MASK) {
         fault->addr = end & TARGET_PAGE_MASK;
-        if (!lwp_page(fault->addr, write, &fault->error_code)) {
+        if (!lwp_page(vcpu, fault->addr, write, &fault->error_code)) {
             return LWP_MEM_FAULT;
         }
     }
@@ -58,7 +59,7 @@ uint8_t *x86_lwp_tlb_hit(CPUX86State *env, uint64_t gva, uint32_t len,
     uint32_t error_code;
 
     if (len > TARGET_PAGE_SIZE - (gva & ~TARGET_PAGE_MASK) ||
-        !lwp_page(gva, write, &error_code)) {
+        !lwp_page(env, gva, write, &error_code)) {
         return NULL;
     }
     return g2h_untagged(gva);

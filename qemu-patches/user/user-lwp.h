@@ -8,7 +8,6 @@
 
 #include "user/guest-base.h"
 #include "user/guest-host.h"
-#include "user/page-protection.h"
 
 /*
  * The host address of a range in one page if the program may access it.  Until

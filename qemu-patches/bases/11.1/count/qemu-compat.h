@@ -15,7 +15,10 @@
 #include "accel/tcg/probe.h"
 #include "tcg/tcg-cpu.h"
 #endif
-#ifndef CONFIG_USER_ONLY
+#ifdef CONFIG_USER_ONLY
+#include "exec/mmap-lock.h"
+#include "user/page-protection.h"
+#else
 #include "system/address-spaces.h"
 #include "system/memory.h"
 #endif
@@ -25,6 +28,14 @@
 #define cpu_stq_mmuidx_ra cpu_stq_le_mmuidx_ra
 
 typedef const void X86ClassData;
+
+#if defined(CONFIG_TCG) && defined(CONFIG_USER_ONLY)
+/* A page with translated code may be stored into; its code is forgotten. */
+static inline bool cpu_unprotect(CPUState *cpu, vaddr address)
+{
+    return page_unprotect(NULL, address, 0); /* no TB is left at once */
+}
+#endif
 
 /* Do the features raise the levels of CPUID? */
 static inline bool x86_cpu_auto_level(X86CPU *cpu)
