@@ -33,7 +33,7 @@ NEW = {
 PACKAGING = "packaging"
 # What processors of the nested lab have besides, in a flavour of its own: shadow stacks.
 CET, LAB = "cet", "lab"
-MUTANTS = "mutants"
+MUTANTS = ("mutants", "user-mutants")
 
 
 def wanted_version() -> str:
@@ -204,7 +204,7 @@ def apply(series_of: list[Path], pristine: Path, stage: Path, log: IO[str]) -> N
 
 def sync(flavour: str, pristine: Path, tree: Path) -> None:
     """Make a tree the pristine source plus the files in which a flavour differs from it. What somebody has changed in
-    it is an error; but mutants may be left in that of MUTANTS."""
+    it is an error; but mutants may be left in those of MUTANTS."""
     what = bases.of_qemu(flavour)
     stage, listing = SRC / f"stage-{what}", SRC / f"stage-{what}.list"
     step(
@@ -212,7 +212,7 @@ def sync(flavour: str, pristine: Path, tree: Path) -> None:
         f"qemu-{what}-patches",
         lambda log: staged(flavour, pristine, stage, log),
     )
-    patched = "" if flavour == MUTANTS else f"qemu-{bases.qemu_base().series}"
+    patched = "" if flavour in MUTANTS else f"qemu-{bases.qemu_base().series}"
     if not fresh(f"tree-{what}", str(pristine)) or not tree.is_dir():
         if patched and tree.is_dir():
             overlay.check_whole(listing, Path(stamped(f"tree-{what}")), tree, patched)

@@ -48,7 +48,8 @@ class MutantList:
 UNIT = MutantList("unit", ("vmcb", "kvm/engine"), ("vmcb", "kvm/engine"))
 KVM = MutantList("kvm", ("kvm/svm",), ("vmcb", "kvm"))
 QEMU = MutantList(
-    "qemu", ("qemu-patches",), ("vmcb", "kvm/engine", "qemu-patches/count", "qemu-patches/lwp", "qemu-patches/pmu"),
+    "qemu", ("qemu-patches",),
+    ("vmcb", "kvm/engine", *(f"qemu-patches/{name}" for name in ("count", "lwp", "pmu", "user", "linux-user"))),
     "qemu-patches/patches"
 )
 TOOLS = MutantList(

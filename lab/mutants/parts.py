@@ -11,7 +11,8 @@ from lab.common.say import Died
 from lab.mutants.listed import Test
 
 # By the program's name.
-PARTS = {"check": "flat", "linux": "linux", "migrate": "migrate", "kvm": "kvm", "libvirt": "libvirt"}
+PARTS = {"check": "flat", "linux": "linux", "migrate": "migrate", "kvm": "kvm", "libvirt": "libvirt",
+         "process": "linux"}
 NONE = re.compile(r"^0 passed, 0 failed", re.MULTILINE)
 
 
