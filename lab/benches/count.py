@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What exact counts cost: CPU time of programs counted on count-1, beside the same natively, under valgrind that does
-nothing, under callgrind, and in a guest that counts nothing and has no icount. An empty run of each way is subtracted.
-The ways take turns; a ratio is that of a turn, the median of the turns is shown."""
+"""What exact counts cost: CPU time of programs counted on count-1 and in a process, beside the same natively, under
+valgrind that does nothing, under callgrind, and in a guest that counts nothing and has no icount. An empty run of each
+way is subtracted. The ways take turns; a ratio is that of a turn, the median of the turns is shown."""
 
 import argparse
 import math
@@ -34,9 +34,17 @@ VLWP = str(TOP / "vlwp")
 WAYS: dict[str, tuple[str, ...]] = {
     "native": (),
     "count": (VLWP, "count", "--"),
+    "process": (VLWP, "count", "--process", "--"),
     "plain": (VLWP, "shell", "--smp=1", "--"),
     "valgrind": ("valgrind", "-q", "--tool=none", "--trace-children=yes"),
     "callgrind": ("valgrind", "-q", "--tool=callgrind", "--trace-children=yes", "--callgrind-out-file=out.%p"),
+}
+
+
+# The first takes how many times what the second does?
+BESIDE = {
+    "callgrind_count": ("callgrind", "count"), "callgrind_process": ("callgrind", "process"),
+    "count_plain": ("count", "plain"),
 }
 
 
@@ -62,7 +70,7 @@ def _seconds(way: str, words: Sequence[str]) -> float:
 
 
 def _measure(name: str, turns: int) -> dict[str, Value]:
-    """A row: seconds natively, how many times that each way takes, and how many times count's callgrind takes."""
+    """A row: seconds natively, how many times that each way takes, and two ways beside each other."""
     found: dict[str, list[float]] = {way: [] for way in WAYS}
     for turn in range(turns + 1):
         for way, seconds in found.items():
@@ -73,14 +81,15 @@ def _measure(name: str, turns: int) -> dict[str, Value]:
     for way in list(WAYS)[1:]:
         ratios = [ours / native for ours, native in zip(found[way], found["native"], strict=True)]
         row[way] = round(statistics.median(ratios), 2)
-    for what, (more, less) in {"callgrind_count": ("callgrind", "count"), "count_plain": ("count", "plain")}.items():
+    for what, (more, less) in BESIDE.items():
         row[what] = round(statistics.median(a / b for a, b in zip(found[more], found[less], strict=True)), 2)
     return row
 
 
 COLUMNS = {
-    "program": "program", "native_seconds": "native s", "count": "count-1", "plain": "no icount",
-    "valgrind": "valgrind", "callgrind": "callgrind", "callgrind_count": "callgrind/count-1", "count_plain": "icount",
+    "program": "program", "native_seconds": "native s", "count": "count-1", "process": "process", "plain": "no icount",
+    "valgrind": "valgrind", "callgrind": "callgrind", "callgrind_count": "callgrind/count-1",
+    "callgrind_process": "callgrind/process", "count_plain": "icount",
 }
 
 
