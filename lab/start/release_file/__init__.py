@@ -26,8 +26,10 @@ VERSION = (TOP / "VERSION").read_text(encoding="ascii").strip()
 NAME = f"vlwp-{VERSION}"
 LIMIT = 40_000_000  # bytes
 COMPRESS = "--use-compress-program=zstd -19 --long=27 --single-thread"
-PAGES = ("case-counts.md", "count-1.md", "languages.md", "release.md")
-BESIDES = ("/usr/share/seabios/bios-256k.bin", "/usr/lib/x86_64-linux-gnu/libiberty.a")  # is in it, too
+PAGES = ("case-counts.md", "count-1.md", "languages.md", "process.md", "release.md")
+STATIC = ("libiberty.a", "libglib-2.0.a", "libpcre2-8.a", "libz.a", "libm.a", "libc.a")  # of what is linked static
+# Is in it, too.
+BESIDES = ("/usr/share/seabios/bios-256k.bin", *(f"/usr/lib/x86_64-linux-gnu/{name}" for name in STATIC))
 LOADER = "ld-linux-x86-64.so.2"
 TOOLS = HOST / "guest-tools"
 PROGRAMS = (HOST / "lab/guest/vmrun", places.LWPCTL)  # and QEMU: they have the release's libraries
@@ -72,7 +74,7 @@ def _programs(tree: Path) -> list[Path]:
     for source, to in named.items():
         _strip(source, to.with_name(f"{to.name}.elf"), "--strip-all")
         _copy(HERE / "program.sh", to)
-    for source, to in GUESTS.items():
+    for source, to in {**GUESTS, places.qemu_user(): BUILD / bases.of_qemu("qemu-user") / "qemu-x86_64"}.items():
         _strip(source, _there(tree, to), "--strip-debug")
     (tree / "lwpctl").symlink_to(_there(tree, places.LWPCTL).relative_to(tree))
     return [*named]
@@ -193,6 +195,7 @@ def write(place: Path) -> None:
     tools.build_static()
     kernel.build()
     qemu.ensure()
+    qemu.ensure_user()
     file = place / f"{NAME}.tar.zst"
     with build_lock("release"):
         need_space(3000)
