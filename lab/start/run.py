@@ -98,7 +98,7 @@ def _prepare(guest: machine.Machine, in_process: bool) -> None:
     if not in_process:
         machine.prepare(guest)
     elif not places.RELEASE:
-        deps.ensure()
+        deps.ensure(tests=False)
         tools.build(everything=False)
         qemu.ensure_user()
 
