@@ -20,7 +20,7 @@ from lab.common.steps import make_dir
 from lab.guest import capsule, count1, snapshot
 from lab.guest.erofs import Image
 from lab.guest.files import keep_input
-from lab.guest.vm import GUEST_SHARE, HOST_ROOT, vmrun, vmrun_alone
+from lab.guest.vm import GUEST_SHARE, HOST_ROOT, shared, vmrun, vmrun_alone
 
 IMAGES, NOTES = (places.KEPT / count1.NAME / name for name in ("images", "notes"))
 KEPT = 4 << 30  # bytes of images
@@ -140,8 +140,7 @@ def note(
     share = place / "share"
     share.mkdir()
     with_tools(place)
-    shared = f"local,path={share},mount_tag=share,security_model=none,multidevs=remap"
-    emulator = [str(places.qemu()), *count1.booted(place, root), "-virtfs", shared]
+    emulator = [str(places.qemu()), *count1.booted(place, root), *shared("share", share)]
     options = [f"--cwd={head.directory}", *([f"--count={','.join(how.events)}"] if how.events else [])]
     options += ["--pass-signals"] if how.passes else []
     words = vmrun(place, emulator, command, *options, root=root, modules=False)  # which lie elsewhere in each tree

@@ -97,17 +97,22 @@ def host_files(root: Path) -> list[str]:
     return ["-virtfs", f"local,path={name},mount_tag=host,security_model=none,readonly=on,multidevs=remap"]
 
 
+def shared(tag: str, directory: Path) -> list[str]:
+    """QEMU's arguments for a directory that the guest may mount by its tag, and write as we can."""
+    name = str(directory).replace(",", ",,")
+    return ["-virtfs", f"local,path={name},mount_tag={tag},security_model=none,multidevs=remap"]
+
+
 def common_arguments(
     run: Path, smp: int, memory: int, kernel_dir: Path = places.GUEST, root: Path = HOST_ROOT,
     initrd: Path | None = None,
 ) -> list[str]:
     """QEMU's arguments that L1 and every guest share."""
     initrd = initrd or kernel_dir / "initramfs.cpio"
-    share = f"local,path={run}/share,mount_tag=share"
     return [
         *("-L", str(places.FIRMWARE), "-machine", "q35", "-smp", str(smp), "-m", str(memory)),
         *("-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-serial", f"file:{run}/console"),
         *("-kernel", str(kernel_dir / "vmlinux"), "-initrd", str(initrd)),
         *host_files(root),
-        *("-virtfs", f"{share},security_model=none,multidevs=remap"),
+        *shared("share", run / "share"),
     ]

@@ -20,7 +20,7 @@ from lab.common.rows import EXACT, planted
 from lab.common.say import Died, Skip, Usage, say
 from lab.guest import capsule, count1, frozen
 from lab.guest.files import program, writable
-from lab.guest.vm import GUEST_SHARE, HOST_ROOT, common_arguments, kernel_args, vmrun
+from lab.guest.vm import GUEST_SHARE, HOST_ROOT, common_arguments, kernel_args, shared, vmrun
 from lab.nested import l1
 
 TOOLS_LWPRUN = "/run/tools/lwprun"
@@ -55,6 +55,7 @@ class Machine:
     passes: bool = False  # the first SIGINT or SIGTERM is for the command, which is lwprun
     frozen: count1.Count1 | None = None  # it is that machine, and nothing above describes it
     root: Path = HOST_ROOT  # whose files it sees
+    writable: Path | None = None  # a directory that it writes, too, once that is mounted
     initrd: Path | None = None  # for another root: with our tools
     kernel: Path = places.GUEST  # what it boots from
     asked: list[str] = field(default_factory=list)  # the user's words for the processors and their memory
@@ -279,7 +280,8 @@ def qemu_command(machine: Machine, run: Path, more: str = "") -> list[str]:
     own = [*_processor(machine), "-append", f"{kernel_args()} {NETWORK if machine.net else ''} {more}".strip()]
     own += USER_NETWORK if machine.net else []
     common = common_arguments(run, machine.smp, machine.memory, machine.kernel, machine.root, machine.initrd)
-    return [str(places.qemu()), *common, *own, *planted(machine.row, machine.counters)]
+    written = shared("work", machine.writable) if machine.writable else []
+    return [str(places.qemu()), *common, *own, *written, *planted(machine.row, machine.counters)]
 
 
 def command_line(machine: Machine, run: Path, command: Sequence[str]) -> list[str]:

@@ -92,6 +92,41 @@ def test_guest_no_command(place: Place) -> None:
     assert "/nowhere/program: No such file" in ended.err and ended.err.count("\n") == 1
 
 
+def test_guest_counters(place: Place) -> None:
+    """--pmu: the guest has one processor with AMD's counters, last branches and IBS, or Intel's; the user's own
+    properties come after. Without it there are no counters."""
+    words = ["shell", "--pmu", "--", "sh", "-c", "nproc; ls /sys/bus/event_source/devices; dmesg"]
+    said = run([VLWP, *words]).out
+    assert said.startswith("1\n") and "ibs_op\n" in said and "PMU driver" in said
+    assert "Intel PMU driver" in run([VLWP, *words[:2], "--model=Skylake-Client", *words[2:]]).out
+    flags = run([VLWP, "shell", "--pmu", "--cpu=-ibs,-ibs-cache", "--", "cat", "/proc/cpuinfo"]).out
+    assert " perfmon_v2 " in flags and " ibs " not in flags
+    assert "PMU driver" not in run(place.script("dmesg")).out
+
+
+def test_guest_writes(place: Place) -> None:
+    """--rw: the working directory is this machine's, nothing else is; what the command writes there is the user's."""
+    (place.path / "inner").mkdir()
+    script = "pwd; echo kept >file; mkdir d; rm gone; echo lost >../other; exit 5"
+    (place.path / "inner/gone").touch()
+    ended = run([VLWP, "shell", "--rw", "--", "sh", "-c", script], cwd=place.path / "inner")
+    assert (ended.status, ended.out) == (5, f"{place.path}/inner\n")
+    assert (place.path / "inner/file").read_text(encoding="ascii") == "kept\n"
+    assert sorted(path.name for path in (place.path / "inner").iterdir()) == ["d", "file"]
+    assert (place.path / "inner/d").owner() == (place.path / "inner").owner()
+    assert not (place.path / "other").exists(), "another directory was written"
+
+
+def test_guest_writes_not(place: Place) -> None:
+    """--rw says where it cannot be."""
+    for word, cwd, text in (
+        ("--machine=count-1", place.path, "sees this machine's files"),
+        ("--pmu", Path("/"), "the working directory is /"),
+    ):
+        ended = run([VLWP, "shell", "--rw", word, "--", "true"], cwd=cwd)
+        assert ended.status == 2 and ended.said.count("\n") == 1 and text in ended.said
+
+
 @pytest.mark.parametrize("command, words, text", [
     ("shell", "--cpu=no-such-property=1", "no-such-property' not found"), ("run", "--cpu=lwp-rev=7", "accept value"),
     ("count", "--memory=9000000", "Cannot allocate memory"), ("run", "--pmu-row=zz", "no such item, at 'zz'"),
