@@ -253,6 +253,8 @@ G_NORETURN void x86_cnt_leave(CPUArchState *env, uintptr_t ra, bool worked);
  * that the CPU is in.
  */
 void x86_cnt_retire(CPUArchState *env, uint64_t address);
+/* A trace event says after which instruction `what` samples, with -icount. */
+void x86_cnt_sample(const char *what);
 
 /*
  * A helper is going to load, or to store, this many bytes of the program.  May

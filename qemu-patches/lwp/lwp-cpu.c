@@ -523,6 +523,7 @@ void x86_lwp_free(CPUX86State *env)
 {
     if (env->lwp) {
         g_free(env->lwp->cache);
+        timer_free(env->lwp->stop_timer);
         g_clear_pointer(&env->lwp, g_free);
     }
 }

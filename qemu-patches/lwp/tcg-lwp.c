@@ -29,6 +29,7 @@ static uint64_t lwp_timestamp(void *vcpu)
 {
     CPUX86State *env = vcpu;
 
+    x86_cnt_sample("lwp");
     return cpu_get_tsc(env) + env->tsc_offset;
 }
 

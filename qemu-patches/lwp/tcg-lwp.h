@@ -44,6 +44,7 @@ struct X86LWP {
     /* For tests, see tcg-lwp-debug.c */
     uint64_t steps;         /* since reset */
     uint64_t stop_at;       /* stop the machine at this step, 0: never */
+    QEMUTimer *stop_timer;  /* for x-lwp-clock, NULL: none yet */
     bool llwpcb_faulted;    /* the last step was a #PF by LLWPCB */
 };
 

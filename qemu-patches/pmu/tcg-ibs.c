@@ -220,6 +220,7 @@ static bool ibs_physical(CPUX86State *env, uint64_t linear, uint32_t info,
 static void ibs_deliver(CPUX86State *env)
 {
     BQL_LOCK_GUARD();
+    x86_cnt_sample("ibs");
     apic_deliver_extended(env_archcpu(env)->apic_state, CTL_LVT);
 }
 

@@ -156,6 +156,7 @@ static void pmu_deliver(CPUX86State *env)
     X86PMU *pmu = pmu_of(env);
 
     BQL_LOCK_GUARD();
+    x86_cnt_sample("pmu");
     pmu->vendor->deliver(env, pmu);
 }
 
