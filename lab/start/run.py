@@ -94,6 +94,11 @@ def how_ended(status: int) -> str:
         return f"ended with status {status}"
 
 
+def recording(guest: machine.Machine, options: Sequence[str], program: Sequence[str]) -> list[str]:
+    """What records a program in a guest, in the file lwp.data of its share."""
+    return [guest.lwprun, *options, "-o", f"{GUEST_SHARE}/lwp.data", "--", *program]
+
+
 def _prepare(guest: machine.Machine, in_process: bool) -> None:
     if not in_process:
         machine.prepare(guest)
@@ -121,7 +126,7 @@ def _record(guest: machine.Machine, args: argparse.Namespace, options: list[str]
     if args.live:
         options = ["--live", *options]
         say(f"in another terminal: {LWPCTL} top {run}/share/lwp.data")
-    return machine.boot(guest, run, [guest.lwprun, *options, "-o", f"{GUEST_SHARE}/lwp.data", "--", *words])
+    return machine.boot(guest, run, recording(guest, options, words))
 
 
 def main(args: argparse.Namespace) -> int:
@@ -144,12 +149,11 @@ def main(args: argparse.Namespace) -> int:
         _refuse_options("report", [LWPCTL, "report", *args.report, "/dev/null"])
     if args.lwprun:
         _refuse_recording(args.lwprun)
-    options, profiled = args.lwprun, args.program
+    options, profiled = args.lwprun, args.program or [str(LINUX_PROGRAMS / "workload")]
+    if not args.program:
+        options = options or BUNDLED_OPTIONS
     machine.deliver_windows(guest, options)
     _prepare(guest, args.process)
-    if not profiled:
-        profiled = [str(LINUX_PROGRAMS / "workload")]
-        options = options or BUNDLED_OPTIONS
     with run_directory() as run:
         if args.process:
             status = _record_process(guest, options, profiled, run)

@@ -3,11 +3,12 @@
 terminal."""
 
 import argparse
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
 from lab.common.say import Usage
-from lab.guest.vm import run_directory
+from lab.guest.vm import GUEST_SHARE, run_directory
 from lab.nested import machine
 
 TAKES_PROGRAM = "command"
@@ -38,6 +39,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--pmu", action="store_true",
         help="one processor with performance counters, last branches and IBS (docs/pmu.md); count-1 always has them",
+    )
+    parser.add_argument(
+        "--share", type=Path, metavar="DIR", help=f"what the command leaves in {GUEST_SHARE} is copied to DIR"
     )
     parser.add_argument(
         "--rw", action="store_true", help="what the command writes in the working directory stays here, as yours"
@@ -80,4 +84,7 @@ def main(args: argparse.Namespace) -> int:
         guest.writable = _writable(guest)
     machine.prepare(guest)
     with run_directory() as run:
-        return machine.boot(guest, run, _command(guest, args.program))
+        status = machine.boot(guest, run, _command(guest, args.program))
+        if args.share:
+            shutil.copytree(run / "share", args.share, dirs_exist_ok=True)
+    return status
