@@ -21,6 +21,10 @@ CASES = {
         "are the same in all 3 runs", r"instructions: \d+ are more than 600000", r"\| change \| \+0.0000% \|",
         '"instructions": ',
     ),
+    "goto": (
+        r"\n +\d+ \S+ \d+/\d+ instructions 0x\w+ hot_recurse", r"\nrip +0x", r" main \(", "RIP is that of the sample",
+        r"instructions:k 0xf{8}\w+ [a-z_]\w+\+0x",
+    ),
     "pgo": ("taken-branches",),
     "rr": ("\nreplayed\nreplayed\n",),
 }
