@@ -26,7 +26,9 @@ class Stopped:
     door: Path  # where a debugger may connect, after release()
 
     def run_to(self, clock: int) -> None:
-        """Until the clock says so, before the next instruction."""
+        """Until the clock says so, before the next instruction; it must not have passed that."""
+        if clock < self.clock():
+            raise Died(f"the machine's clock begins at {self.clock()}, after {clock}")
         self.monitor.set_cpu(CLOCK, clock)
         if not self.stub.ask("c").startswith("T"):
             raise Died("the machine has ended before its clock says so")

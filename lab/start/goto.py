@@ -30,6 +30,8 @@ SHOWN = ("info registers rip", "backtrace 16", "x/i $pc")
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("profile", type=Path, metavar="PROFILE")
     parser.add_argument("sample", type=options.number(1, 10**9, "a sample"), nargs="?", metavar="SAMPLE")
+    back = options.number(0, 10**9, "a number of instructions")
+    parser.add_argument("--back", type=back, default=0, metavar="N", help="stop so many instructions before the sample")
     parser.add_argument(
         "--ex", action="append", default=[], metavar="COMMAND", help="gdb does this, and ends (may be repeated)"
     )
@@ -117,10 +119,15 @@ def _go(args: argparse.Namespace, root: Path, of: Recorded, run: Path) -> int:
     say("running the machine again, to see when it takes its samples ...")
     clock = of.clocks(run / "again")[args.sample - 1]
     with stopped(one, run / "there", of.command) as there:
-        if not there.comes_to(clock, sample.address):
-            raise Died(f"sample {args.sample}: it is at {there.stub.rip():#x}, not at {sample.address:#x} as recorded")
         say(f"sample {args.sample} of {len(of.samples)}: {sample}")
-        say(f"RIP is that of the sample; the machine's clock, an instruction a ns, is at {there.clock()}")
+        if args.back:
+            there.run_to(clock - 1 - args.back)
+            what = f"{args.back} instructions before the sample"
+        elif there.comes_to(clock, sample.address):
+            what = "RIP is that of the sample"
+        else:
+            raise Died(f"sample {args.sample}: it is at {there.stub.rip():#x}, not at {sample.address:#x} as recorded")
+        say(f"{what}; the machine's clock, an instruction a ns, is at {there.clock()}")
         return _debug(there, _symbols(of.mappings, sample.pid, _files(one, root, run)), args.ex, run)
 
 

@@ -79,8 +79,8 @@ def test_goto_samples_more(name: str, tmp_path: Path, seed: int, scale: int) -> 
 
 
 def test_goto_command(tmp_path: Path) -> None:
-    """It lists samples, and opens gdb where one is: its function with those that have called it, and RIP. Of a capsule
-    it needs no more."""
+    """It lists samples, and opens gdb where one is: its function with those that have called it, and RIP; or so many
+    instructions before. Of a capsule it needs no more."""
     good([VLWP, "freeze", "-o", tmp_path / "capsule", "--", WORKLOAD, "1", "300"])
     options = [f"--capsule={tmp_path}/capsule", f"--lwprun={EVENTS}"]
     good([VLWP, "run", *options, f"--data={tmp_path}/profile"])
@@ -92,6 +92,9 @@ def test_goto_command(tmp_path: Path) -> None:
     assert f"sample {number} of {len(lines)}: " in ended.err and where in ended.err
     stack = [line for line in ended.out.splitlines() if line.startswith("#")]
     assert "hot_recurse" in stack[0] and any(" main (" in line for line in stack)
+    steps = ["--back=5", "--ex", "stepi 5", "--ex", "p/x $rip"]
+    said = good([VLWP, "goto", *options, *steps, tmp_path / "profile", number])
+    assert f"$1 = {address}\n" in said, "it is not five instructions before"
 
 
 def test_goto_refused(tmp_path: Path) -> None:
@@ -104,6 +107,7 @@ def test_goto_refused(tmp_path: Path) -> None:
         ([tmp_path / "gone", "1", *program], "No such file"),
         ([of.profile, f"{len(of.samples) + 1}", *program], f"has {len(of.samples)} samples"),
         ([of.profile, "1", *program[:-1], "301"], "another profile is made here"), ([of.profile, "1"], "go where?"),
+        (["--back=1000000000", of.profile, "1", *program], "the machine's clock begins at"),
     ]
     for words, text in cases:
         ended = run([VLWP, "goto", *words])
