@@ -4,10 +4,11 @@ of a program there; without SAMPLE its samples are listed."""
 
 import argparse
 import re
+import shutil
 import signal
 from collections.abc import Sequence
 from pathlib import Path
-from subprocess import DEVNULL
+from subprocess import DEVNULL, CalledProcessError
 
 from lab.common import options, proc, samples
 from lab.common.places import HOST
@@ -49,7 +50,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def _bias(file: Path, mapping: Mapping) -> int | None:
     """How far a file's code lies from where the file says; None: that is no code of it."""
-    for offset, address, size in CODE.findall(proc.output(["readelf", "-lW", file])):
+    try:
+        said = proc.output(["readelf", "-lW", file], stderr=DEVNULL)
+    except CalledProcessError:
+        return None
+    for offset, address, size in CODE.findall(said):
         if 0 <= mapping.offset - (int(offset, 16) & -PAGE) <= int(size, 16):
             return mapping.start - mapping.offset + int(offset, 16) - int(address, 16)
     return None
@@ -61,8 +66,8 @@ def _symbols(mappings: Sequence[Mapping], pid: int, root: Path) -> list[str]:
     for one in mappings:
         tool = one.path.startswith(str(Path(machine.TOOLS_LWPRUN).parent))
         file = HOST / "guest-tools" / Path(one.path).name if tool else Path(f"{root}/{one.path}")
-        if one.pid == pid and file.is_file() and (bias := _bias(file, one)) is not None:
-            lines.append(f"add-symbol-file {file} -o {bias:#x}")
+        if one.pid == pid and '"' not in one.path and file.is_file() and (bias := _bias(file, one)) is not None:
+            lines.append(f'add-symbol-file "{file}" -o {bias:#x}')
     return lines
 
 
@@ -135,6 +140,8 @@ def main(args: argparse.Namespace) -> int:
     guest = machine.from_options(args, default=count1.Count1)
     if not args.program:
         raise Usage("go where? Give the program of then after --, or its --capsule")
+    if args.sample and not shutil.which("gdb"):
+        raise Died("goto opens gdb: apt-get install gdb, or leave SAMPLE out")
     perf = samples.is_perf(args.profile)
     machine.prepare(guest)
     command = args.program if perf else recording(guest, args.lwprun, args.program)
