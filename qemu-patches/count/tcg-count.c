@@ -15,9 +15,7 @@
 #include "exec/helper-proto.h"
 #include "accel/tcg/internal-common.h"
 #include "accel/tcg/tb-context.h"
-#include "qemu/timer.h"
 #include "tcg/tcg.h"
-#include "trace/trace-target_i386.h"
 
 #define NEVER UINT64_MAX
 #define USERS_MAX 3
@@ -53,13 +51,6 @@ uint64_t x86_cnt_linear(CPUX86State *env, target_ulong eip)
         return eip;
     }
     return (uint32_t)(env->segs[R_CS].base + eip);
-}
-
-void x86_cnt_sample(const char *what)
-{
-    if (trace_event_get_state_backends(TRACE_X86_CNT_SAMPLE)) {
-        trace_x86_cnt_sample(what, qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL));
-    }
 }
 
 X86CntMode x86_cnt_mode(CPUX86State *env)
