@@ -39,7 +39,10 @@ class Relinked:
         made = proc.output(["ninja", "-C", self.out, "-t", "compdb", "-x", "c_COMPILER", "c_LINKER_RSP"])
         commands = {Path(one["output"]).name: one["command"] for one in json.loads(made)}
         pairs = [(one, tree / one.name) for tree in self.trees for one in (self.copy / tree.name).iterdir()]
-        changed = [one for one, origin in pairs if one.read_bytes() != origin.read_bytes()]
+        changed = {one.name for one, origin in pairs if one.read_bytes() != origin.read_bytes()}
+        texts = {one.name: one.read_text("utf-8") for one, _ in pairs}
+        while more := {name for name, text in texts.items() if any(f'"{one}"' in text for one in changed)} - changed:
+            changed |= more  # what includes them is changed, too
         link, steps, instead = shlex.split(commands[NAME]), [], list[str]()
         link[link.index("-o") + 1] = str(self.emulator)
         objects = {Path(word).name: at for at, word in enumerate(link)}
@@ -47,8 +50,7 @@ class Relinked:
             # Of a library, a member is not taken if an object before it has the same functions.
             known = (f"target_i386_lwp_{source.name}.o", f"{source.name}.o")
             name = next((name for name in known if name in commands), "")
-            includes = (f'"{one.name}"' in source.read_text("utf-8") for one in changed)
-            if name and (source in changed or any(includes)):
+            if name and source.name in changed:
                 made = f"{self.emulator}.{name}"
                 if name in objects:
                     link[objects[name]] = made
