@@ -122,10 +122,17 @@ def add_files(parser: argparse.ArgumentParser) -> None:
 def refuse_guest(args: argparse.Namespace) -> None:
     """With --process there is no guest that an option could describe."""
     names = (
-        "accel", "smp", "memory", "cpu", "stats", "kvm_amd", "pmu_row", "pmu_model", "capsule", "machine", "root",
+        "accel", "smp", "memory", "cpu", "stats", "kvm_amd", "pmu_row", "pmu_model", "net", "capsule", "machine",
+        "root",
     )
-    if given := [name for name in names if getattr(args, name) not in (None, "", "tcg")]:
+    if given := [name for name in names if getattr(args, name) not in (None, "", "tcg", False)]:
         raise Usage(f"--process takes no --{given[0].replace('_', '-')}: there is no guest")
+
+
+def without_options(parser: argparse.ArgumentParser, smp: int = 0, memory: int = 0) -> None:
+    """For a command that has no options of a guest: what from_options() takes for them."""
+    parser.set_defaults(smp=smp, memory=memory, accel="tcg", cpu="", stats=None, kvm_amd="", pmu_row="", pmu_model="")
+    parser.set_defaults(net=False)
 
 
 def _properties(text: str) -> str:

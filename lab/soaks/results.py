@@ -55,7 +55,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--resume", action="store_true", help="results that stand with this code count")
     parser.add_argument("--programs", metavar="NAME,...", help=f"of {','.join(PROGRAMS)} (with tcg all but -short)")
-    parser.set_defaults(smp=2, memory=GUEST_MEMORY, cpu="", stats=None, kvm_amd="", pmu_row="", pmu_model="")
+    machine.without_options(parser, smp=2, memory=GUEST_MEMORY)
     parser.set_defaults(machine=None, root=None, capsule=None, env=[])
 
 

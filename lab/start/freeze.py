@@ -17,7 +17,7 @@ TAKES_PROGRAM = "program"
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", dest="output", type=Path, required=True, metavar="FILE", help="the capsule")
     machine.add_files(parser)
-    parser.set_defaults(accel="tcg", smp=0, memory=0, cpu="", stats=None, kvm_amd="", pmu_row="", pmu_model="")
+    machine.without_options(parser)
     parser.set_defaults(machine=count1.Count1(), capsule=None)
     parser.epilog = (
         "The file is a tar archive, which 'tar tf' lists: what the program has opened or looked for while lwprun "

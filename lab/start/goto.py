@@ -41,7 +41,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--capsule", type=Path, metavar="FILE", help="what ./vlwp freeze has kept")
     machine.add_files(parser)
-    parser.set_defaults(accel="tcg", smp=0, memory=0, cpu="", stats=None, kvm_amd="", pmu_row="", pmu_model="")
+    machine.without_options(parser)
     parser.epilog = (
         "Program, input and options are those with which the profile was made: by run, or by shell if perf has made "
         "it. docs/case-goto.md"

@@ -244,6 +244,7 @@ def test_process_ctrl_c_is_the_programs() -> None:
 
 @pytest.mark.parametrize("words, wrong", [
     (["--smp=2"], "--process takes no --smp: there is no guest"),
+    (["--net"], "--process takes no --net: there is no guest"),
     (["--taken"], "--process counts instructions and branches, no taken-branches"),
     (["--events=dcache-misses"], "--process counts instructions and branches, no dcache-misses"),
     (["--by=function"], "--process counts no functions: leave out --by"),
