@@ -99,6 +99,9 @@ Test(net, measures_the_longest_of_ways_that_meet)
 	cr_expect(eq(u32, net.insns, 5));
 	cr_assert(LAY(5, NONE, JZ(3), NOP, NOP, NOP, NOP, RET));
 	cr_expect(le(u32, net.insns, 4));
+	/* 0: JZ 8; 2: six NOPs, of which three fit; 8: NOP, NOP, JMP 2, a longer way to them */
+	cr_assert(LAY(5, NONE, JZ(6), NOP, NOP, NOP, NOP, NOP, NOP, NOP, NOP, JMP(-10)));
+	cr_expect(le(u32, net.insns, 4), "found later");
 }
 
 Test(net, cuts_a_circle)
