@@ -133,7 +133,7 @@ COMMANDS = (
     Command("run", "profile PROGRAM in a guest that has LWP", "lab.start.run", words="[-- PROGRAM ARG...]"),
     Command("count", "count what PROGRAM executes, exactly", "lab.start.count", words="-- PROGRAM ARG..."),
     Command("freeze", "keep a program and its files in one file", "lab.start.freeze", words="-o FILE -- PROGRAM"),
-    Command("goto", "run to the instruction of a sample, and open gdb there", "lab.start.goto",
+    Command("goto", "run to a sample's instruction, and open gdb there", "lab.start.goto",
             words="PROFILE [SAMPLE]"),
     Command("shell", "a shell, or one command, in such a guest", "lab.start.shell", words="[-- COMMAND ARG...]"),
     Command("test", "run the tests; --list names them", "lab.start.test", words="[PART [NAME...]]"),
