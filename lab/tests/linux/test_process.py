@@ -234,7 +234,8 @@ def test_process_run_finds_the_hot_function(tmp_path: Path) -> None:
 def test_process_ctrl_c_is_the_programs() -> None:
     """The first goes to the program, whose counts are shown."""
     script = "trap 'exit 5' INT; echo on; while :; do :; done"
-    words = proc.words([VLWP, "count", "--process", "--", "/bin/sh", "-c", script])
+    # Whatever started the tests may ignore SIGINT, as a shell has its background commands do.
+    words = proc.words(["env", "--default-signal=INT", VLWP, "count", "--process", "--", "/bin/sh", "-c", script])
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as child:
         assert child.stdout and child.stdout.readline() == "on\n"
         child.send_signal(signal.SIGINT)
