@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """lwpctl report --open: who gets the profile, and who does not."""
 
+import os
 import re
 import signal
 import subprocess
@@ -8,13 +9,16 @@ import urllib.parse
 from collections.abc import Iterator
 from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from lab.common import proc
+from lab.common.places import PYTHON
 from sample import LWPCTL, Sample
 
 ORIGIN = "http://profiler.example"
+MASK = "import os, signal\nprint([*signal.pthread_sigmask(signal.SIG_BLOCK, [])], os.getpgid(0))\n"
 
 
 @pytest.fixture
@@ -60,6 +64,21 @@ def test_open_to_nobody_else(address: str) -> None:
     assert _asked(address, "POST")[0].status == 405
     places = re.findall(rf" ([0-9A-F]+):{port:04X} 0+:0000 0A ", Path("/proc/net/tcp").read_text(encoding="ascii"))
     assert places == ["0100007F"]
+
+
+def test_open_leaves_the_browser_its_signals(sample: Sample) -> None:
+    """It can be ended, and is not by the Ctrl-C that ends lwpctl."""
+    browser = sample.place / "browser"
+    browser.write_text(f"#!{PYTHON}\n{MASK}", encoding="ascii")
+    browser.chmod(0o755)
+    words: list[proc.Word] = [LWPCTL, "report", "--open", sample.data()]
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "text": True}
+    child = proc.start(words, env={"BROWSER": str(browser)}, **pipes)
+    assert child.stdout
+    said = [child.stdout.readline() for _ in range(2)][1]
+    child.send_signal(signal.SIGTERM)
+    assert proc.wait(child) == 0
+    assert said != f"[] {os.getpgid(0)}\n" and said.startswith("[] ")
 
 
 def test_open_without_a_browser(sample: Sample) -> None:

@@ -99,16 +99,24 @@ static char *escaped(const char *text)
 	return to;
 }
 
+/* It outlives the Ctrl-C that ends lwpctl: no signal is blocked in it, and its process group is its own. */
 static void start_browser(const char *address)
 {
 	const char *browser = getenv("BROWSER");
 	char *words[] = { (char *)(browser ?: "xdg-open"), (char *)address, NULL };
+	posix_spawnattr_t attributes;
+	sigset_t none;
 	pid_t pid;
 
 	printf("%s\n", address);
 	fflush(stdout);
-	if (posix_spawnp(&pid, words[0], NULL, NULL, words, environ))
+	sigemptyset(&none);
+	posix_spawnattr_init(&attributes);
+	posix_spawnattr_setsigmask(&attributes, &none);
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
+	if (posix_spawnp(&pid, words[0], NULL, &attributes, words, environ))
 		fprintf(stderr, "lwpctl: no %s: open this address in a browser\n", words[0]);
+	posix_spawnattr_destroy(&attributes);
 	fputs("lwpctl: Ctrl-C ends it\n", stderr);
 }
 
