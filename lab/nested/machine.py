@@ -187,6 +187,8 @@ def from_options(
     given = os.environ.get("VLWP_QEMU")
     if given and not os.access(given, os.X_OK):
         raise Died(f"VLWP_QEMU={given}: no program there")
+    if places.OWN_KERNEL and places.RELEASE:
+        raise Died(f"VLWP_KERNEL={places.OWN_KERNEL}: this release has one for guests; the source tree takes others")
     if machine.accel == "kvm":
         machine.in_lab = not kvm_has_lwp()
         if machine.in_lab and places.RELEASE:

@@ -19,6 +19,7 @@ from lab.common.places import BUILD, FIRMWARE, GUEST, HOST, TOP
 from lab.common.say import Died, say
 from lab.common.steps import build_lock, make_dir, need_space, step
 from lab.guest import count1, snapshot
+from lab.start.release_file import debian
 
 HERE = Path(__file__).parent
 WORK = BUILD / "release"
@@ -155,12 +156,21 @@ def _texts(tree: Path, files: Iterable[Path]) -> list[str]:
     return listed
 
 
+def _date() -> str:
+    """Of the commit, in seconds since 1970."""
+    return proc.output(["git", "-C", TOP, "log", "-1", "--format=%ct"]).strip()
+
+
+def _tar() -> list[proc.Word]:
+    """tar that makes the same bytes of the same files."""
+    words: list[proc.Word] = ["tar", "--format=gnu", "--sort=name", f"--mtime=@{_date()}", "--owner=0", "--group=0"]
+    return [*words, "--numeric-owner", "--mode=u+rw,go+r-w,a+X", "--sparse", "--hole-detection=raw"]
+
+
 def pack(tree: Path, to: Path, *more: str) -> None:
     """The same bytes for the same files. more: options of tar."""
-    date = proc.output(["git", "-C", TOP, "log", "-1", "--format=@%ct"]).strip()
-    words: list[proc.Word] = ["tar", "-C", tree.parent, "--format=gnu", "--sort=name", f"--mtime={date}", "--owner=0"]
-    words += ["--group=0", "--numeric-owner", "--mode=u+rw,go+r-w,a+X", "--sparse", "--hole-detection=raw", *more]
-    step(f"packing {to.name}", "release-pack", [*words, "-cf", to, tree.name], about=100 if more else 10)
+    words: list[proc.Word] = [*_tar(), *more, "-C", tree.parent, "-cf", to, tree.name]
+    step(f"packing {to.name}", "release-pack", words, about=100 if more else 10)
     say(f"{to}: {to.stat().st_size / 1e6:.1f} MB")
 
 
@@ -189,7 +199,8 @@ def _lay_out_sources(tree: Path, packages: Iterable[str]) -> None:
 
 
 def write(place: Path) -> None:
-    """Build all that it takes. Write the release file into a new folder, and beside it its sources."""
+    """Build all that it takes. Write the release file into a new folder, beside it the same as a Debian package, and
+    their sources."""
     deps.ensure()
     tools.build(everything=False)
     tools.build_static()
@@ -205,6 +216,7 @@ def write(place: Path) -> None:
         pack(WORK / NAME, file, COMPRESS)
         if file.stat().st_size > LIMIT:
             raise Died(f"{file}: more than {LIMIT} bytes")
+        debian.write(WORK / NAME, VERSION, _date(), _tar(), place / f"vlwp_{VERSION}_amd64.deb")
         _lay_out_sources(WORK / f"{NAME}-sources", packages)
         pack(WORK / f"{NAME}-sources", place / f"{NAME}-sources.tar")
         shutil.rmtree(WORK)

@@ -31,10 +31,11 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-def alone(tree: Path, *words: proc.Word, name: str = "vlwp") -> Ended:
+def alone(tree: Path, *words: proc.Word, name: str = "vlwp", **variables: str) -> Ended:
     """Run a command of it without this tree, this machine's Python and a home."""
     root = [] if os.geteuid() == 0 else ["--map-root-user"]
-    own: list[proc.Word] = ["env", "-i", "PATH=/usr/bin:/bin", f"XDG_CACHE_HOME={tree.parent}/cache", tree / name]
+    environment = {"PATH": "/usr/bin:/bin", "XDG_CACHE_HOME": f"{tree.parent}/cache", **variables}
+    own: list[proc.Word] = ["env", "-i", *(f"{key}={value}" for key, value in environment.items()), tree / name]
     hidden = [places.BUILD, Path(places.PYTHON).resolve()]
     return run(["unshare", "--mount", *root, "sh", "-euc", HIDING, *hidden, *own, *words])
 
@@ -66,6 +67,14 @@ def test_release_has_what_it_offers(tree: Path) -> None:
     for words, status in ((["test"], 2), (["run", "--base=linux-7.3"], 2)):
         ended = alone(tree, *words)
         assert ended.status == status and len(ended.err.splitlines()) == 1, ended.err
+
+
+@pytest.mark.xdist_group("release")
+def test_release_has_the_kernel(tree: Path) -> None:
+    """Another one is refused before the guest starts."""
+    ended = alone(tree, "run", VLWP_KERNEL="/boot/vmlinuz")
+    assert ended.status == 1 and ended.err.startswith("vlwp: VLWP_KERNEL=/boot/vmlinuz: "), ended.err
+    assert len(ended.err.splitlines()) == 1
 
 
 @pytest.mark.xdist_group("release")
