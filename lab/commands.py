@@ -20,6 +20,7 @@ class Tests:
     marked: str = "soak"
     scale: int = 1
     resumes: bool = False  # each test keeps its result in lab/results
+    parted: bool = False  # it takes --part
     at_once: bool = False  # tests of the part "soak" that do not take the whole machine
 
 
@@ -97,6 +98,7 @@ SOAKS = (
     _soak("kvm-debug", "kvm/tests on kernels with KASAN, with PREEMPT_RT, with KCSAN"),
     _soak("selftests", "the kernel's KVM selftests, stock modules beside ours"),
     _soak("qemu", "QEMU's own tests on the patched QEMU"),
+    _soak("suites", "other people's suites that use counters, and on Debian's QEMU", resumes=True, parted=True),
     _soak("kvm-unit-tests", "kvm-unit-tests under TCG, beside unpatched QEMU", at_once=True),
     _soak("states", "what one kernel's KVM saves in each mode records under the other's",
           "kvm", "test_states_across_kernels"),

@@ -18,4 +18,13 @@ def number(first: int, last: int, what: str = "a number") -> Callable[[str], int
     return convert
 
 
+def part(text: str) -> tuple[int, int]:
+    """A type for argparse: one of some parts, as 3/20."""
+    one, _, all_of_them = text.partition("/")
+    if not (one.isascii() and one.isdecimal() and all_of_them.isascii() and all_of_them.isdecimal()) \
+            or not 1 <= int(one) <= int(all_of_them):
+        raise argparse.ArgumentTypeError(f"'{text}' is not a part of some, as 1/20")
+    return int(one), int(all_of_them)
+
+
 seed = number(0, SEED, "a seed")

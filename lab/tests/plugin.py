@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import pytest
 
 from lab.common import proc
-from lab.common.options import SEED
+from lab.common.options import SEED, part as part_option
 from lab.common.places import TOP
 
 TESTS = TOP / "lab/tests"
@@ -40,6 +40,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--gdb", action="store_true", help="start one test's machine stopped, for gdb")
     group.addoption("--seed", type=int, metavar="N", help="of what is drawn")
     group.addoption("--results", type=Path, metavar="FILE", help="what a test has found on the same code is there")
+    group.addoption("--part", type=part_option, default=(1, 1), metavar="I/N", help="of the tests of a suite these")
     group.addoption("--sums", type=Path, metavar="FILE", help="write the numbers of points there")
     group.addoption("--scale", type=int, default=1, metavar="N", help="so many times as much of what is drawn")
 

@@ -84,10 +84,10 @@ def loaded(number: int) -> Iterator[None]:
 class Kept:
     """Results that stand, and points for pytest."""
 
-    def __init__(self, path: Path | None, points: Points):
+    def __init__(self, path: Path | None, points: Points, also: str = "same-twice"):
         own = qemu_tree.own()
         folders = [*CODE, "lab/guest", *([str(own)] if own else [])]
-        self.results = results.Results(path, results.code_of(folders, "same-twice"), True) if path else None
+        self.results = results.Results(path, results.code_of(folders, also), True) if path else None
         self.points = points
 
     def stands(self, what: str) -> bool:
@@ -97,12 +97,12 @@ class Kept:
         self.points(int(right), 0, 0)
         return right
 
-    def add(self, what: str, how: str) -> None:
-        """A run has ended; how it was not the same."""
+    def add(self, what: str, how: str, figures: str = "") -> None:
+        """A run has ended; how it was not right, and what else is kept of it."""
         if self.results:
-            self.results.add(self._key(what), not how, f"{what}{': ' if how else ''}{how}")
+            self.results.add(self._key(what), not how, ": ".join(filter(None, [what, figures, how])))
         self.points(int(not how), int(bool(how)), 0)
-        print(f"{what}: {how or 'the same'}")
+        print(f"{what}: {how or 'right'}")
 
     @staticmethod
     def _key(what: str) -> int:

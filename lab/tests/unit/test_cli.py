@@ -85,6 +85,8 @@ REFUSED: tuple[tuple[str, int, str, str], ...] = (
     ("a base that is not there", 2, "no base 'qemu-9'; there are: linux-", "build qemu --base=qemu-9"),
     ("patches of a base that is not there", 2, "no base 'qemu-9'; there are: linux qemu libvirt ", "patch edit qemu-9"),
     ("a rebase to nothing", 2, "VERSION", "patch rebase qemu"),
+    ("a part of a soak that has none", 2, "--part is for suites", "soak same --part=1/20"),
+    ("a part beyond the last", 2, "is not a part of some, as 1/20", "soak suites --part=21/20"),
     ("two QEMUs", 2, "one kernel and one QEMU at most", "test flat --base=qemu-10.0,qemu-10.0"),
 )
 

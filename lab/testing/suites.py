@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Other people's suites that use performance counters (suites.toml): a Debian root in which each is built from the
+archive's source, and what its tests do in a guest."""
+
+import hashlib
+import re
+import shutil
+import subprocess
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from lab.common import archive, proc
+from lab.common.places import LAB, TOP
+from lab.common.say import Skip
+from lab.common.steps import build_lock, fresh, stamp, step
+from lab.testing import fresh_root
+
+TABLE = LAB / "testing/suites.toml"
+PACKAGES = ("dpkg-dev", "build-essential", "libelf1t64", "libdw1t64", "procps", "python3")
+STOCK = "qemu-system-x86_64"  # Debian's
+PREDICTOR = "--pmu-model=predictor=2bit"  # with it there are mispredicted branches
+MEMORY = 4096  # MiB; half of it is for what tests write
+SAID = 4000  # bytes of the end of what a test says
+VERDICT = re.compile(r"^@@ (\S+) (\d+)\n", re.MULTILINE)
+SKIPPED = 77  # the status of a test that skips itself
+ENDS = {124: "it does not end in time", 137: "it does not end in time"}  # statuses of timeout(1)
+CAUSE = 100  # columns of the last that a test has said
+# What a guest does: $1 folder, $2 set-up, $3 a test, $4 its seconds, then the names of tests.
+GUEST = f"""
+echo 1 >/proc/sys/kernel/perf_event_paranoid
+cd "$1"; eval "$2"; run=$3 limit=$4; shift 4
+for test; do
+    timeout -k 5 "$limit" sh -c "$run" sh "$test" >/tmp/said 2>&1 </dev/null
+    echo "@@ $test $?"; tail -c {SAID} /tmp/said; echo
+done
+"""
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A row of the table. Scripts run by sh in the suite's folder; a test's name is $1 of run."""
+
+    name: str
+    tests: str  # prints the names of the tests that use counters
+    run: str
+    debian: str = "trixie"
+    source: str = ""  # PACKAGE/SUITE, whose tarball is unpacked in the folder
+    needs: str = ""  # PACKAGE/SUITE with the packages to build it
+    packages: list[str] = field(default_factory=list)
+    build: str = ":"
+    setup: str = ":"  # in the guest, before the tests
+    limit: int = 60  # seconds for a test
+    model: str = ""  # of Intel, where the suite knows no other
+    skips: str = "(?!)"  # in what a test says: it has skipped itself
+    fails: str = "(?!)"  # it has failed, whatever its status
+    known: dict[str, str] = field(default_factory=dict)  # tests that fail, and the cause, which is not the counters
+
+    @property
+    def folder(self) -> str:
+        """Where it is in its root."""
+        return f"/srv/{self.name}"
+
+
+@dataclass
+class Verdicts:
+    """What the tests have done; for those that are not passed the last line that they said."""
+
+    passed: list[str] = field(default_factory=list)
+    failed: dict[str, str] = field(default_factory=dict)
+    skipped: dict[str, str] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return f"{len(self.passed)} passed, {len(self.failed)} failed, {len(self.skipped)} skipped"
+
+
+def table() -> dict[str, Suite]:
+    """All suites by name."""
+    return {name: Suite(name, **row) for name, row in tomllib.loads(TABLE.read_text(encoding="utf-8")).items()}
+
+
+def _build_script(suite: Suite) -> str:
+    main = archive.archive_address(archive.debian_codename())
+    words = ["export DEBIAN_FRONTEND=noninteractive", f"rm -rf {suite.folder}", f"mkdir -p {suite.folder}",
+             f"cd {suite.folder}"]
+    if suite.source:
+        lines = "".join(f"deb-src {main} {name} main\\n" for name in archive.SUITES)
+        words.append(f"printf '{lines}' >/etc/apt/sources.list.d/sources.list")
+    words.append("apt-get -q -o Acquire::Check-Valid-Until=false update")
+    if suite.packages:
+        words.append(f"apt-get -qy install --no-install-recommends {' '.join(suite.packages)}")
+    if suite.source:
+        words += [f"apt-get -qy build-dep {suite.needs or suite.source}",
+                  f"apt-get -q source --tar-only --download-only {suite.source}",
+                  "tar -xf *.orig.tar.* --strip-components=1"]
+    return "; ".join([*words, suite.build])
+
+
+def built(suite: Suite) -> Path:
+    """The root that has the suite in its folder."""
+    fresh_root.require(suite.name)
+    root = fresh_root.kept_root(f"suites-{suite.debian}", suite.debian, PACKAGES)
+    script, name = _build_script(suite), f"{root.name}-{suite.name}"
+    key = hashlib.sha256(script.encode()).hexdigest()
+    with build_lock(root.name):
+        if not (fresh(name, key) and (root / suite.folder.lstrip("/")).is_dir()):
+            shutil.copy("/etc/resolv.conf", root / "etc/resolv.conf")
+            step(f"building {suite.name}", name, fresh_root.enter(root, script), about=120)
+            stamp(name, key)
+    return root
+
+
+def names(suite: Suite, root: Path) -> list[str]:
+    """Its tests that use counters."""
+    return proc.output(fresh_root.enter(root, f"cd {suite.folder}; {suite.tests}"), stderr=subprocess.DEVNULL).split()
+
+
+def version(suite: Suite, root: Path) -> str:
+    """Upstream's version of the tarball, or Debian's of the first package."""
+    for tarball in (root / suite.folder.lstrip("/")).glob("*.orig.tar.*"):
+        return tarball.name.partition("_")[2].partition(".orig.")[0]
+    query = f"dpkg-query -W -f '${{Version}}' {suite.packages[0]}"
+    return proc.output(fresh_root.enter(root, query)).strip()
+
+
+def run(suite: Suite, root: Path, tests: Sequence[str], stock: bool) -> Verdicts:
+    """Run tests in a guest with counters, or in one of Debian's QEMU, which has none."""
+    emulator = shutil.which(STOCK)
+    if stock and not emulator:
+        raise Skip(f"needs {STOCK}: apt-get install qemu-system-x86")
+    if stock:
+        machine = [f"--model={suite.model or 'EPYC-v1'}", "--smp=1"]
+    else:
+        machine = ["--pmu", PREDICTOR, *([f"--model={suite.model}"] if suite.model else [])]
+    words = ["sh", "-c", GUEST, "sh", suite.folder, suite.setup, suite.run, str(suite.limit), *tests]
+    command = [str(TOP / "vlwp"), "shell", *machine, f"--memory={MEMORY}", f"--root={root}", "--", *words]
+    env = proc.environment({"VLWP_QEMU": str(emulator)} if stock else None)
+    done = subprocess.run(command, env=env, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    return verdicts(suite, tests, done.stdout.decode(errors="replace"))
+
+
+def verdicts(suite: Suite, tests: Sequence[str], output: str) -> Verdicts:
+    """Of what the guest has printed."""
+    found, parts = Verdicts(), VERDICT.split(output.replace("\r\n", "\n"))[1:]
+    ended = {name: (int(status), text) for name, status, text in zip(parts[::3], parts[1::3], parts[2::3])}
+    for name in tests:
+        status, text = ended.get(name, (1, "the guest ends before it"))
+        cause = ENDS.get(status) or (text.strip().splitlines() or [f"status {status}"])[-1][:CAUSE]
+        if re.search(suite.skips, text) or status == SKIPPED:
+            found.skipped[name] = cause
+        elif status or re.search(suite.fails, text):
+            found.failed[name] = cause
+        else:
+            found.passed.append(name)
+    return found

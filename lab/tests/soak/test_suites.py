@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Other people's suites that use performance counters, in a guest that has them and on Debian's QEMU without them."""
+
+from dataclasses import replace
+
+import pytest
+
+from lab.testing import suites
+from lab.tests.plugin import Points, Tell
+from lab.tests.soak.test_same_twice import Kept
+
+pytestmark = pytest.mark.soak
+SUITES = suites.table()
+ENOUGH = 0.8  # of the tests that use counters run
+
+
+@pytest.mark.parametrize("name", SUITES)
+def test_suite(name: str, pytestconfig: pytest.Config, points: Points, tell: Tell) -> None:
+    """Enough tests of a suite run in a guest with counters, and none fails but for a cause that is known."""
+    suite, (part, parts) = SUITES[name], pytestconfig.getoption("--part")
+    kept = Kept(pytestconfig.getoption("--results"), points, repr(replace(suite, known={})))
+    what = f"{name} {part}/{parts}"
+    if kept.stands(what):
+        return
+    root = suites.built(suite)
+    tests = suites.names(suite, root)[part - 1::parts]
+    assert tests, f"{name} has fewer than {part} tests"
+    ours, stock = (suites.run(suite, root, tests, one) for one in (False, True))
+    for verdict, causes in (("failed", ours.failed), ("skipped", ours.skipped)):
+        for test, cause in causes.items():
+            tell(f"{name} {verdict} {test}: {suite.known.get(test, cause)}")
+    figures = f"version {suites.version(suite, root)}, {ours}; on stock QEMU {stock}"
+    tell(f"{what}: {figures}")
+    wrong = [test for test in ours.failed if test not in suite.known]
+    few = len(ours.skipped) > (1 - ENOUGH) * len(tests)
+    kept.add(what, " ".join([*(["too many are skipped"] if few else []), *wrong]), figures)
+    assert not wrong and not few, f"{what}: {figures}: {' '.join(wrong)}"
