@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from lab.common import archive, proc
-from lab.common.places import LAB, TOP
+from lab.common.places import LAB, LOG, TOP
 from lab.common.say import Skip
 from lab.common.steps import build_lock, fresh, stamp, step
+from lab.guest.vm import HOST_ROOT
 from lab.testing import fresh_root
 
 TABLE = LAB / "testing/suites.toml"
@@ -27,9 +28,11 @@ VERDICT = re.compile(r"^@@ (\S+) (\d+)\n", re.MULTILINE)
 SKIPPED = 77  # the status of a test that skips itself
 ENDS = {124: "it does not end in time", 137: "it does not end in time"}  # statuses of timeout(1)
 CAUSE = 100  # columns of the last that a test has said
-# What a guest does: $1 folder, $2 set-up, $3 a test, $4 its seconds, then the names of tests.
+# What a guest does: $1 folder, $2 set-up, $3 a test, $4 its seconds, then the names of tests. rr compares numbers of
+# inodes, which a tmpfs keeps.
 GUEST = f"""
 echo 1 >/proc/sys/kernel/perf_event_paranoid
+mount -t tmpfs none /tmp
 cd "$1"; eval "$2"; run=$3 limit=$4; shift 4
 for test; do
     timeout -k 5 "$limit" sh -c "$run" sh "$test" >/tmp/said 2>&1 </dev/null
@@ -59,8 +62,8 @@ class Suite:
 
     @property
     def folder(self) -> str:
-        """Where it is in its root."""
-        return f"/srv/{self.name}"
+        """Where it is in its root, if it is more than its packages."""
+        return f"/srv/{self.name}" if self.source or self.build != ":" else "/tmp"
 
 
 @dataclass
@@ -82,8 +85,9 @@ def table() -> dict[str, Suite]:
 
 def _build_script(suite: Suite) -> str:
     main = archive.archive_address(archive.debian_codename())
-    words = ["export DEBIAN_FRONTEND=noninteractive", f"rm -rf {suite.folder}", f"mkdir -p {suite.folder}",
-             f"cd {suite.folder}"]
+    words = ["export DEBIAN_FRONTEND=noninteractive"]
+    if suite.folder != "/tmp":
+        words.append(f"rm -rf {suite.folder}; mkdir -p {suite.folder}; cd {suite.folder}")
     if suite.source:
         lines = "".join(f"deb-src {main} {name} main\\n" for name in archive.SUITES)
         words.append(f"printf '{lines}' >/etc/apt/sources.list.d/sources.list")
@@ -113,7 +117,9 @@ def built(suite: Suite) -> Path:
 
 def names(suite: Suite, root: Path) -> list[str]:
     """Its tests that use counters."""
-    return proc.output(fresh_root.enter(root, f"cd {suite.folder}; {suite.tests}"), stderr=subprocess.DEVNULL).split()
+    script = f"cd {suite.folder}; {suite.tests}"
+    command = ["sh", "-c", script] if root == HOST_ROOT else fresh_root.enter(root, script)
+    return proc.output(command, stderr=subprocess.DEVNULL).split()
 
 
 def version(suite: Suite, root: Path) -> str:
@@ -125,7 +131,7 @@ def version(suite: Suite, root: Path) -> str:
 
 
 def run(suite: Suite, root: Path, tests: Sequence[str], stock: bool) -> Verdicts:
-    """Run tests in a guest with counters, or in one of Debian's QEMU, which has none."""
+    """Run tests in a guest with counters, or in one of Debian's QEMU, which has none; what they say stays in a log."""
     emulator = shutil.which(STOCK)
     if stock and not emulator:
         raise Skip(f"needs {STOCK}: apt-get install qemu-system-x86")
@@ -134,10 +140,13 @@ def run(suite: Suite, root: Path, tests: Sequence[str], stock: bool) -> Verdicts
     else:
         machine = ["--pmu", PREDICTOR, *([f"--model={suite.model}"] if suite.model else [])]
     words = ["sh", "-c", GUEST, "sh", suite.folder, suite.setup, suite.run, str(suite.limit), *tests]
-    command = [str(TOP / "vlwp"), "shell", *machine, f"--memory={MEMORY}", f"--root={root}", "--", *words]
-    env = proc.environment({"VLWP_QEMU": str(emulator)} if stock else None)
-    done = subprocess.run(command, env=env, stdin=subprocess.DEVNULL, capture_output=True, check=False)
-    return verdicts(suite, tests, done.stdout.decode(errors="replace"))
+    files = [f"--root={root}"] if root != HOST_ROOT else []
+    command = [str(TOP / "vlwp"), "shell", *machine, *files, f"--memory={MEMORY}", "--", *words]
+    env = {"VLWP_QEMU": str(emulator)} if stock else None
+    log = LOG / f"suites-{suite.name}{'-stock' * stock}"
+    with log.open("wb") as out:
+        proc.call(command, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
+    return verdicts(suite, tests, log.read_text(encoding="utf-8", errors="replace"))
 
 
 def verdicts(suite: Suite, tests: Sequence[str], output: str) -> Verdicts:

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from lab.common.say import Skip
 from lab.testing import suites
 from lab.tests.plugin import Points, Tell
 from lab.tests.soak.test_same_twice import Kept
@@ -22,10 +23,13 @@ def test_suite(name: str, pytestconfig: pytest.Config, points: Points, tell: Tel
     what = f"{name} {part}/{parts}"
     if kept.stands(what):
         return
-    root = suites.built(suite)
-    tests = suites.names(suite, root)[part - 1::parts]
-    assert tests, f"{name} has fewer than {part} tests"
-    ours, stock = (suites.run(suite, root, tests, one) for one in (False, True))
+    try:
+        root = suites.built(suite)
+        tests = suites.names(suite, root)[part - 1::parts]
+        assert tests, f"{name} has fewer than {part} tests"
+        ours, stock = (suites.run(suite, root, tests, one) for one in (False, True))
+    except Skip as err:
+        pytest.skip(str(err))
     for verdict, causes in (("failed", ours.failed), ("skipped", ours.skipped)):
         for test, cause in causes.items():
             tell(f"{name} {verdict} {test}: {suite.known.get(test, cause)}")
