@@ -3,6 +3,7 @@
 time before and after, beside the same with an instrumented profile. A share is the part of the instrumented profile's
 gain. Lua stands for sqlite3, whose one large file the archive does not have: Tcl makes it of the source there."""
 
+import re
 import shutil
 from pathlib import Path
 
@@ -10,8 +11,10 @@ import pytest
 
 from lab.common import archive, proc
 from lab.common.places import LAB
+from lab.guest.vm import GUEST_SHARE
 from lab.tests.conftest import good
 from lab.tests.linux import pgo
+from lab.tests.linux.tools import VLWP
 from lab.tests.plugin import Tell
 
 HERE = LAB / "tests/linux"
@@ -42,6 +45,50 @@ def test_pgo(tmp_path: Path) -> None:
     assert outputs[0] == outputs[1]
     base, sampled = (pgo.taken(SMALL, tmp_path / name) for name in ("base", "sampled"))
     assert sampled < 0.95 * base, f"{base} taken branches, {sampled} with the profile"
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A program with what each reader wants, and branch stacks of the whole guest that ran it."""
+    if not shutil.which("perf"):
+        pytest.skip("there is no perf: see linux-perf")
+    work = tmp_path_factory.mktemp("whole")
+    base = work / "base"
+    good(["clang", "-O2", "-g", "-gdwarf-4", "-fdebug-info-for-profiling", "-Wl,-q", SMALL.source, "-o", base])
+    script = "sysctl -q -w kernel.perf_cpu_time_max_percent=0; exec perf record -q -a -b -N -e rc4 -c 1009"
+    words = ["sh", "-c", f"{script} -o {GUEST_SHARE}/perf.data -- {base} 30000"]
+    good([VLWP, "shell", "--pmu", f"--share={work}", "--", *words])
+    return work
+
+
+@pytest.mark.xdist_group("whole")
+def test_whole_branches(whole: Path) -> None:
+    """perf record -a -b has branches in user mode and in the kernel."""
+    text = good(["perf", "script", "-F", "brstack", "-i", whole / "perf.data"])
+    pairs = [[int(one, 16) >> 63 for one in found] for found in re.findall(r"(0x[0-9a-f]+)/(0x[0-9a-f]+)/", text)]
+    assert pairs.count([0, 0]) > 1000 and pairs.count([1, 1]) > 1000
+
+
+# What reads them, with a profile of the program as result, and how that names its hottest function.
+READERS: dict[str, tuple[list[proc.Word], str]] = {
+    "create_llvm_prof": (["create_llvm_prof", "--binary={0}/base", "--profile={0}/perf.data", "--out={0}/out",
+                          "--format=text"], r"^execute:[0-9]{5,}:"),
+    "llvm-profgen": ([pgo.LLVM / "llvm-profgen", "--binary={0}/base", "--perfdata={0}/perf.data", "--output={0}/out",
+                      "--format=text"], r"^execute:[0-9]{5,}:"),
+    "perf2bolt": ([pgo.LLVM / "perf2bolt", "-p", "{0}/perf.data", "-o", "{0}/out", "{0}/base"],
+                  r"^1 execute/1 \w+ 1 execute/1 \w+ 0 [0-9]{3,}$"),
+}
+
+
+@pytest.mark.xdist_group("whole")
+@pytest.mark.parametrize("name", READERS)
+def test_whole_reader(name: str, whole: Path) -> None:
+    """Who makes profiles for compilers reads the program's part of them."""
+    words, hot = READERS[name]
+    if not shutil.which(str(words[0])):
+        pytest.skip(f"there is no {words[0]}: see autofdo, llvm-19, bolt-19")
+    good([str(word).format(whole) for word in words])
+    assert re.search(hot, (whole / "out").read_text(encoding="utf-8", errors="replace"), re.MULTILINE)
 
 
 @pytest.fixture(scope="module")
