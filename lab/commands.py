@@ -87,7 +87,7 @@ SOAKS = (
     _soak("icount", "all rows of the flat suite under -icount, and replayed", "flat", "test_counted or test_replayed"),
     _soak("flat-kvm", "all rows of the flat suite under KVM",
           "kvm", "conformance or test_flat and not test_flat_counted and not test_flat_skid", ALL),
-    _soak("pgo", "Lua rebuilt by gcc, clang and BOLT with a profile of a guest", "linux"),
+    _soak("pgo", "programs rebuilt with profiles of guests", "linux", resumes=True),
     _soak("net", "100,000 nets of breakpoints over programs that run", "unit", "test_net_walk", ALL, scale=10),
     _soak("hostile", "guests that try to make LWP write where it must not", "kvm", "test_hostile", scale=10),
     _soak("here", "all of test kvm --here, on a machine whose counters are unknown", "kvm", "test_here_whole"),

@@ -13,7 +13,7 @@ from lab.common.say import Died, duration, say
 from lab.common.steps import make_dir
 
 FIRST = ("test", "soak fresh bookworm", "soak fresh trixie")
-RESUMED = ("results", "prove")  # soaks that are done in parts
+RESUMED = ("results", "prove", "pgo")  # soaks that are done in parts
 MORE = ("soak results --resume --accel=kvm",)
 
 

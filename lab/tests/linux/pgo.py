@@ -2,28 +2,25 @@
 """Optimisers that a profile of LWP feeds: windows of branches from a guest without PMU become what gcc, clang and BOLT
 read. Beside it stands the same with a profile that the program itself counts (instrumented)."""
 
-import resource
 import shutil
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from lab.common import proc
 from lab.common.places import LWPCTL
 from lab.tests.conftest import good
 from lab.tests.linux.tools import VLWP, parted
 
 LLVM = Path("/usr/lib/llvm-19/bin")  # perf2bolt of /usr/bin runs as llvm-bolt
-TIMES = 7  # the least of so many is the time
 NAMES_TAG = 0xAA000000  # the section of create_gcov's file that has strings
 
 
 @dataclass(frozen=True)
 class Program:
-    """What is optimised: its source and the compiler's options for it; the arguments of a run."""
+    """What is optimised: its sources and the compiler's options for them; the arguments of a run."""
 
-    source: Path
+    sources: tuple[Path, ...]
     options: tuple[str, ...]
     arguments: tuple[str, ...]
 
@@ -42,11 +39,11 @@ class Optimiser:
 
 def _compile(compiler: str, program: Program, out: Path, *options: str) -> None:
     words: list[str | Path] = [compiler, "-O2", "-g", "-gdwarf-4", *options]
-    good([*words, program.source, "-o", out, *program.options], cwd=out.parent)
+    good([*words, *program.sources, "-o", out, *program.options])
 
 
 def _run(program: Program, built: Path, **options: object) -> None:
-    good([built, *program.arguments], cwd=built.parent, **options)
+    good([built, *program.arguments], **options)
 
 
 def _export(data: Path, form: str, out: Path) -> None:
@@ -87,7 +84,7 @@ def _gcc_instrumented(program: Program, work: Path) -> None:
     out = work / "instrumented"
     _compile("gcc", program, out, "-fprofile-generate")
     _run(program, out)
-    assert (work / f"instrumented-{program.source.stem}.gcda").exists(), "nothing was counted"
+    assert (work / f"instrumented-{program.sources[0].stem}.gcda").exists(), "nothing was counted"
     _compile("gcc", program, out, "-fprofile-use", "-Wno-missing-profile")
 
 
@@ -159,11 +156,11 @@ def missing(optimiser: Optimiser) -> list[str]:
 # ---- Measuring -----------------------------------------------------------------------------------
 
 
-def record(program: Program, work: Path, windows: str = "--windows") -> Path:
-    """Windows of branches of the base, from a guest."""
+def record(program: Program, work: Path, *options: str) -> Path:
+    """Windows of branches of the base, from a guest. options: of lwprun."""
     data = work / "windows.data"
-    options = [f"--lwprun={windows}", f"--data={data}", "--report-file=/dev/null"]
-    good([VLWP, "run", *options, "--", work / "base", *program.arguments])
+    words = [*(f"--lwprun={one}" for one in options), f"--data={data}", "--report-file=/dev/null"]
+    good([VLWP, "run", *words, "--", work / "base", *program.arguments])
     return data
 
 
@@ -173,23 +170,13 @@ def _count(program: Program, built: Path, event: str, *options: str) -> int:
 
 
 def instructions(program: Program, built: Path) -> int:
-    """What it executes, exactly."""
-    return _count(program, built, "instructions")
+    """What it executes, exactly; without a guest, which would boot twice for each program."""
+    return _count(program, built, "instructions", "--process")
 
 
 def taken(program: Program, built: Path) -> int:
     """Branches that it takes, exactly."""
     return _count(program, built, "taken-branches", "--taken")
-
-
-def seconds(program: Program, built: Path) -> float:
-    """The least time in user mode."""
-    times = []
-    for _ in range(TIMES):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-        proc.output([built, *program.arguments])
-        times.append(resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before)
-    return min(times)
 
 
 def share(base: float, sampled: float, instrumented: float) -> float:

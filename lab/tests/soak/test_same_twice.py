@@ -90,12 +90,12 @@ class Kept:
         self.results = results.Results(path, results.code_of(folders, also), True) if path else None
         self.points = points
 
-    def stands(self, what: str) -> bool:
-        """Has it been right with this code?"""
+    def stands(self, what: str) -> str:
+        """The line that says that it has been right with this code; empty: none does."""
         line = self.results.lines.get(self._key(what), "") if self.results else ""
         right = line.split()[2:3] == ["right"]
         self.points(int(right), 0, 0)
-        return right
+        return line if right else ""
 
     def add(self, what: str, how: str, figures: str = "") -> None:
         """A run has ended; how it was not right, and what else is kept of it."""
