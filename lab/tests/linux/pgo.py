@@ -100,7 +100,8 @@ def _clang_sampled(program: Program, work: Path, data: Path) -> None:
     _export(data, "perf", perf)
     options = [f"--perfdata={perf}", f"--output={profile}", "--format=text"]
     good([LLVM / "llvm-profgen", f"--binary={work / 'base'}", *options])
-    options = ["-fdebug-info-for-profiling", f"-fprofile-sample-use={profile}"]
+    # What was sampled of a function is completed to a flow of counts.
+    options = ["-fdebug-info-for-profiling", f"-fprofile-sample-use={profile}", "-mllvm", "-sample-profile-use-profi"]
     _compile("clang", program, work / "sampled", *options)
 
 

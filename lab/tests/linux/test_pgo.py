@@ -168,7 +168,7 @@ def _measured(optimiser: pgo.Optimiser, program: pgo.Program, work: Path) -> tup
     """What differs between the outputs of a program that is built with and without profiles; the instructions."""
     optimiser.base(program, work)
     for name in RUNS[1:-1]:
-        optimiser.sampled(program, work, pgo.record(program, work, "--windows", f"--seed={name[-1]}"))
+        optimiser.sampled(program, work, pgo.record(program, work, "--windows=128:4096", f"--seed={name[-1]}"))
         (work / "sampled").rename(work / name)
     optimiser.instrumented(program, work)
     outputs = {name: proc.output([work / name, *program.arguments], errors="surrogateescape") for name in RUNS}
