@@ -72,6 +72,7 @@ SOAKS = (
     Command("kills", "which tests each mutant kills, and which are never alone", "lab.mutants.kills"),
     _soak("migrate", "what test migrate does, ten times as much", "migrate", "", ALL, 10),
     _soak("same", "60 programs count the same in 5 unlike runs each", resumes=True),
+    _soak("stepped", "count counts what ptrace steps: 20 programs, 62 kinds of code", "linux", "test_stepped", ALL, 62),
     Command("results", "programs compute the same under lwprun, 1,000 times", "lab.soaks.results"),
     _soak("judged", "profiles of perl, sqlite3, xz, python3, gcc beside callgrind", "linux", marked=ALL),
     _soak("diff", "random programs leave the same records in TCG and KVM",
