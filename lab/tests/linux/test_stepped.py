@@ -17,7 +17,6 @@ from lab.tests.plugin import Tell
 
 KINDS, STEPPED = (LINUX_PROGRAMS / name for name in ("kinds", "stepped"))
 SIZES = (4, 9)
-HOURS = 3 * 3600  # of all of them on a busy machine
 # Each is one process, and small: a step takes as long as thousands of instructions.
 PROGRAMS = (
     "true", "echo one two", "cat /etc/fstab", "wc /etc/passwd", "head -n3 /etc/passwd", "sort /etc/group",
@@ -48,7 +47,6 @@ def differences(numbers: list[int]) -> list[int]:
     return [more - less for less, more in zip(numbers[::2], numbers[1::2], strict=True)]
 
 
-@pytest.mark.timeout(HOURS)
 def test_stepped_kinds(seed: int, scale: int, tell: Tell) -> None:
     """Arithmetic, vectors, strings that repeat, the C library, faults, signals, system calls."""
     known = proc.output([KINDS]).split()
@@ -60,7 +58,6 @@ def test_stepped_kinds(seed: int, scale: int, tell: Tell) -> None:
 
 
 @pytest.mark.soak
-@pytest.mark.timeout(HOURS)
 def test_stepped_programs(seed: int, scale: int, tell: Tell) -> None:
     """The loader, and all of a program from its first instruction to its exit."""
     lines = random.Random(seed).sample(PROGRAMS, min(scale, len(PROGRAMS)))
