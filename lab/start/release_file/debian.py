@@ -31,8 +31,6 @@ Priority: optional
 Installed-Size: {size}
 Maintainer: vlwp developers <vlwp@example.org>
 Conflicts: vlwp-tools
-Provides: vlwp-tools
-Replaces: vlwp-tools
 Description: Lightweight Profiling for virtual machines: profile and count
  vlwp run profiles a program in a virtual machine that has AMD's Lightweight
  Profiling (LWP), vlwp count says how many instructions it executes, the same
