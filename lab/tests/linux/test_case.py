@@ -14,8 +14,7 @@ import pytest
 from lab.common import archive, bases
 from lab.common.places import TOP
 from lab.tests.conftest import good, run
-from lab.tests.linux.test_pgo import kept  # noqa: F401
-from lab.tests.plugin import Tell, shows
+from lab.tests.plugin import Points, Tell, shows
 from lab.tests.soak.test_same_twice import Kept
 
 COMMAND = re.compile(r"^    \$ (.*)$", re.MULTILINE)
@@ -79,8 +78,16 @@ def _linux(place: Path) -> str:
 COUNTED = re.compile(r"^ +([0-9,]+) +(\S+):k +\( \+- +([0-9.]+)% \)$", re.MULTILINE)
 
 
+@pytest.fixture
+def kept(pytestconfig: pytest.Config, points: Points) -> Kept:
+    """The results of --resume: the commands of the page count, too."""
+    texts = ((TOP / f"docs/case-kernel-pgo.{end}").read_text(encoding="utf-8") for end in ("md", "config", "sh"))
+    page, *others = texts
+    return Kept(pytestconfig.getoption("--results"), points, "".join([*COMMAND.findall(page), *others]))
+
+
 @pytest.mark.soak
-def test_kernel_pgo(tmp_path: Path, kept: Kept, tell: Tell) -> None:  # noqa: F811
+def test_kernel_pgo(tmp_path: Path, kept: Kept, tell: Tell) -> None:
     """docs/case-kernel-pgo.md: a kernel that is built with its own profile executes fewer instructions and takes fewer
     branches. Five times the error of the repetitions does not explain that."""
     lacking = [name for name in KERNEL_NEEDS if not shutil.which(name)]

@@ -3,6 +3,7 @@
 zstd and perl by clang: instructions before and after, beside the same with an instrumented profile. A share is the part
 of the instrumented profile's gain."""
 
+import inspect
 import re
 import shutil
 from dataclasses import dataclass
@@ -51,8 +52,8 @@ SOURCES = {
                    ("programs/*.c", "lib/common/*.c", "lib/compress/*.c", "lib/decompress/*.c", "lib/dictBuilder/*.c"),
                    ("-DZSTD_DISABLE_ASM", "-DXXH_NAMESPACE=ZSTD_"), ("-9", "-c", "text")),
     "perl": Source("perl", "sh Configure -des -Doptimize=-O0 && make miniperl && rm -f generate_uudmap.*", ("*.o",),
-                   ("-DPERL_CORE", "-DPERL_IS_MINIPERL", "-DNO_HASH_SEED", "-fwrapv", "-fno-strict-aliasing", "-lm"),
-                   (f"{HERE}/pgo-train.pl",)),
+                   ("-DPERL_CORE", "-DPERL_IS_MINIPERL", "-DNO_HASH_SEED", "-fwrapv", "-fno-strict-aliasing", "-lm",
+                    "-lcrypt"), (f"{HERE}/pgo-train.pl",)),
 }
 BUILDS = [("lua", one) for one in pgo.OPTIMISERS] + [(name, pgo.OPTIMISERS[1]) for name in SOURCES if name != "lua"]
 
@@ -122,13 +123,6 @@ def test_whole_reader(name: str, whole: Path) -> None:
     assert re.search(hot, (whole / "out").read_text(encoding="utf-8", errors="replace"), re.MULTILINE)
 
 
-@pytest.fixture
-def kept(pytestconfig: pytest.Config, points: Points) -> Kept:
-    """The results of --resume: what is compiled and trained counts, too."""
-    own = "".join(path.read_text(encoding="utf-8") for path in sorted(HERE.glob("*pgo*")))
-    return Kept(pytestconfig.getoption("--results"), points, own)
-
-
 @pytest.fixture(scope="module")
 def sources(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """The folders of the sources that have been unpacked and made ready."""
@@ -174,6 +168,15 @@ def _measured(optimiser: pgo.Optimiser, program: pgo.Program, work: Path) -> tup
     outputs = {name: proc.output([work / name, *program.arguments], errors="surrogateescape") for name in RUNS}
     other = [name for name in RUNS if outputs[name] != outputs["base"]]
     return " ".join(other), [pgo.instructions(program, work / name) for name in RUNS]
+
+
+@pytest.fixture
+def kept(pytestconfig: pytest.Config, points: Points, name: str) -> Kept:
+    """The results of --resume: how a program is built and measured counts, too."""
+    row = repr(SOURCES[name]).replace(str(HERE), "")
+    files = [HERE / "pgo.py", *(path for path in sorted(HERE.glob("pgo-*")) if path.name in row)]
+    own = [row, inspect.getsource(_measured), *(path.read_text(encoding="utf-8") for path in files)]
+    return Kept(pytestconfig.getoption("--results"), points, "".join(own))
 
 
 @pytest.mark.soak
