@@ -6,13 +6,11 @@
  * stepped FILE PROGRAM ARG...: appends the number to FILE. The exit status is the program's.
  */
 #include <err.h>
-#include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/personality.h>
 #include <sys/ptrace.h>
 #include <sys/user.h>

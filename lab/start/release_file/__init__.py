@@ -25,6 +25,7 @@ HERE = Path(__file__).parent
 WORK = BUILD / "release"
 VERSION = (TOP / "VERSION").read_text(encoding="ascii").strip()
 NAME = f"vlwp-{VERSION}"
+PACKAGE = f"vlwp_{VERSION}_amd64.deb"
 LIMIT = 40_000_000  # bytes
 COMPRESS = "--use-compress-program=zstd -19 --long=27 --single-thread"
 PAGES = ("case-counts.md", "count-1.md", "languages.md", "process.md", "release.md")
@@ -216,7 +217,7 @@ def write(place: Path) -> None:
         pack(WORK / NAME, file, COMPRESS)
         if file.stat().st_size > LIMIT:
             raise Died(f"{file}: more than {LIMIT} bytes")
-        debian.write(WORK / NAME, VERSION, _date(), _tar(), place / f"vlwp_{VERSION}_amd64.deb")
+        debian.write(WORK / NAME, VERSION, _date(), _tar(), place / PACKAGE)
         _lay_out_sources(WORK / f"{NAME}-sources", packages)
         pack(WORK / f"{NAME}-sources", place / f"{NAME}-sources.tar")
         shutil.rmtree(WORK)

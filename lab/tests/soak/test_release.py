@@ -9,13 +9,13 @@ import pytest
 from lab.common import archive
 from lab.common.places import TOP
 from lab.start import release_file
+from lab.start.release_file import PACKAGE
 from lab.testing import fresh_root
 from lab.testing.fresh_root import enter
 from lab.tests.conftest import good
 
 PLACE = "/release"  # in the bare system
 FILE = f"{release_file.NAME}.tar.zst"
-PACKAGE = f"vlwp_{release_file.VERSION}_amd64.deb"
 SUITES = (*archive.RELEASES, "sid")
 # As root, as a user, and as one without a home: each counts, twice, and profiles. Nobody has Python or a compiler.
 INSIDE = f"""
