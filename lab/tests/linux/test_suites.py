@@ -10,7 +10,7 @@ from lab.guest.vm import HOST_ROOT
 from lab.testing import suites
 from lab.tests.plugin import Tell
 
-QUICK = ("Event-times", "Convert-perf", "mmap-interface", "Number-of-exit", "Track-with")
+QUICK = ("Event-times", "Convert-perf", "mmap-interface", "Track-with")
 DRAWN = 2
 
 
