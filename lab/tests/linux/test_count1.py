@@ -15,7 +15,9 @@ from lab.guest import snapshot
 from lab.guest.count1 import Count1
 from lab.testing.twice import LWP, differing, frozen_of, seen
 from lab.tests.conftest import good, run
+from lab.tests.linux.test_programs import judge, program
 from lab.tests.linux.tools import VLWP, parted
+from lab.tests.plugin import Points
 
 PROGRAM = ("sh", "-c", 'ls /etc/passwd | sort; perl -e "print time, rand(1)"')  # in three processes at once
 
@@ -112,3 +114,10 @@ def test_count1_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         file.seek(1 << 20)
         file.write(b"damaged")
     assert snapshot.ensure() == before and snapshot.hash_of_memory(before.memory) == before.hash
+
+
+@pytest.mark.xdist_group("count1")
+def test_count1_links(points: Points) -> None:
+    """Code that is changed, mapped elsewhere or taken away runs, by direct and computed jumps, as it is then."""
+    ended = run([VLWP, "shell", "--machine=count-1", "--", program("links")])
+    judge(ended.out, ended.status, points)

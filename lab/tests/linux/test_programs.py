@@ -32,6 +32,7 @@ PROGRAMS = {
     "two": "two programs on one CPU, each with a complete profile",
     "threads": "eight threads that move between two CPUs, each with a profile of its own",
     "gs": "threads with GS bases of their own, and one that changes it, as under Wine",
+    "links": "calls of another page's code that is changed, mapped elsewhere or taken away",
     "liblwp": "the library: errors, counts, marks, windows, ends of threads and children",
     "liblwp_32": "the same in 32 bits",
     "wait": "the module's eventfd, and the library that waits by it",
