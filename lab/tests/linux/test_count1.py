@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """count-1 runs the same twice."""
 
+import re
 import socket
 import tarfile
 from concurrent.futures import ThreadPoolExecutor
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from lab.common.places import TOP
 from lab.common.qmp import PATIENCE
 from lab.guest import snapshot
 from lab.guest.count1 import Count1
@@ -121,3 +123,21 @@ def test_count1_links(points: Points) -> None:
     """Code that is changed, mapped elsewhere or taken away runs, by direct and computed jumps, as it is then."""
     ended = run([VLWP, "shell", "--machine=count-1", "--", program("links")])
     judge(ended.out, ended.status, points)
+
+
+README_SAYS = re.compile(r"([0-9]{6}) (?:instructions )?of\s+Debian [0-9]+'s.*?\((.*?): files ([0-9a-f]{12})\)", re.DOTALL)
+
+
+@pytest.mark.xdist_group("count1")
+def test_count1_readme() -> None:
+    """The number in README is that of this machine, if it has those files."""
+    text = (TOP / "README.md").read_text(encoding="utf-8")
+    command = re.search(r"^    \./vlwp (count -- factor .*)$", text, re.MULTILINE)
+    numbers = {files: (number, versions) for number, versions, files in README_SAYS.findall(text)}
+    assert command and len(numbers) == 2
+    said = run([VLWP, *command[1].split()]).said
+    found, files = re.search(r"^all +([0-9]+) ", said, re.MULTILINE), re.search(r"files ([0-9a-f]{12})$", said, re.MULTILINE)
+    assert found and files
+    if files[1] not in numbers:
+        pytest.skip(f"needs one of these: {'; '.join(versions for _, versions in numbers.values())}")
+    assert found[1] == numbers[files[1]][0]
