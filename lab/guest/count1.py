@@ -78,6 +78,8 @@ class Count1:
     name: str = ""  # with all that a number depends on, once it has run
     translator: str = ""  # more properties of TCG, which change nothing
     watched: tuple[str, ...] = ()  # more of QEMU's words, by which it is looked at
+    replay: str = ""  # more properties of -icount
+    state: Path | None = None  # in place of the snapshot's
 
     def __str__(self) -> str:
         return self.name
@@ -117,7 +119,8 @@ def frozen(run: Path, memory: str, files: Path, request: Path, machine: "Count1"
     for name, size, where in parts:
         words += ["-object", f"memory-backend-file,id={name},size={size}M,mem-path={where}"]
         words += ["-numa", f"node,memdev={name}"]
-    return [*words, "-m", f"{MEMORY + FILES + REQUEST}M", "-icount", ICOUNT, "-device", "pvpanic", *machine.watched]
+    words += ["-m", f"{MEMORY + FILES + REQUEST}M", "-icount", ICOUNT + machine.replay, "-device", "pvpanic"]
+    return [*words, *machine.watched]
 
 
 def _frame(kind: int, data: bytes = b"") -> bytes:

@@ -243,7 +243,8 @@ def boot(
         proc.output(["cp", "--sparse=always", machine.memory, one.memory])
         memory = f"{one.memory},share=on"
     words = [*count1.frozen(run, memory, one.program.image, request, one), "-incoming", "defer"]
-    line = vmrun_alone(run, [str(one.emulator or places.qemu()), *words], f"--restore={machine.state}", *options)
+    state = one.state or machine.state
+    line = vmrun_alone(run, [str(one.emulator or places.qemu()), *words], f"--restore={state}", *options)
     if passes:
         return proc.call_passing([line[0], "--pass-signals", *line[1:]], **stdio)
     return proc.call(line, **stdio), 0

@@ -37,6 +37,10 @@ class Stopped:
         """What it says."""
         return int(self.monitor.cpu(CLOCK))
 
+    def executed(self) -> int:
+        """Instructions. The clock is ahead of them by the time that the machine has slept."""
+        return int(self.monitor.do("query-replay")["icount"])
+
     def comes_to(self, sample_clock: int, address: int) -> bool:
         """Run to a sample: to the instruction that the record names, or, where it names the one after the counter's
         overflow, by one more to that. Is it there?"""

@@ -15,6 +15,7 @@ from lab.common.places import HOST
 from lab.common.samples import Mapping
 from lab.common.say import Died, Usage, say
 from lab.guest import capsule, count1, frozen
+from lab.guest.reverse import replayed
 from lab.guest.sampled import Recorded
 from lab.guest.stopped import Stopped, stopped
 from lab.guest.vm import run_directory
@@ -24,7 +25,8 @@ from lab.start.run import recording
 TAKES_PROGRAM = "program"
 CODE = re.compile(r"^ +LOAD +0x(\w+) 0x(\w+) 0x\w+ 0x(\w+) 0x\w+ R.E ", re.MULTILINE)  # of readelf
 PAGE = 4096
-BEFORE = ("set confirm off", "set pagination off", "set architecture i386:x86-64")
+MORE = 1000  # instructions after the last sample, which a recorded run has, too
+BEFORE = ("set remotetimeout 600", "set confirm off", "set pagination off", "set architecture i386:x86-64")
 SHOWN = ("info registers rip", "backtrace 16", "x/i $pc")
 
 
@@ -33,6 +35,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("sample", type=options.number(1, 10**9, "a sample"), nargs="?", metavar="SAMPLE")
     back = options.number(0, 10**9, "a number of instructions")
     parser.add_argument("--back", type=back, default=0, metavar="N", help="stop so many instructions before the sample")
+    some = options.number(1, 10**5, "a number of instructions")
+    parser.add_argument("--reverse", type=some, metavar="N", help="gdb steps back, too, by up to so many instructions")
     parser.add_argument(
         "--ex", action="append", default=[], metavar="COMMAND", help="gdb does this, and ends (may be repeated)"
     )
@@ -83,10 +87,10 @@ def _files(one: count1.Count1, root: Path, place: Path) -> Path:
     return place / capsule.ROOT
 
 
-def _debug(there: Stopped, symbols: Sequence[str], commands: Sequence[str], run: Path) -> int:
-    """gdb at that instruction. Result: its exit status."""
+def _debug(there: Stopped, symbols: Sequence[str], commands: Sequence[str], run: Path, *go: str) -> int:
+    """gdb at that instruction, to which these words go from where the machine is. Result: its exit status."""
     script = run / "commands"
-    lines = [*BEFORE, *symbols, f"target remote {there.door}", *SHOWN]
+    lines = [*BEFORE, *symbols, f"target remote {there.door}", *go, *SHOWN]
     script.write_text("\n".join(lines) + "\n", encoding="utf-8")
     there.release()
     words = ["gdb", "-q", "-nx", "-x", str(script), *(word for line in commands for word in ("-ex", line))]
@@ -122,7 +126,9 @@ def recorded(guest: machine.Machine, profile: Path, command: Sequence[str], run:
 def _go(args: argparse.Namespace, root: Path, of: Recorded, run: Path) -> int:
     one, sample = of.one, of.samples[args.sample - 1]
     say("running the machine again, to see when it takes its samples ...")
-    clock = of.clocks(run / "again")[args.sample - 1]
+    clocks = of.clocks(run / "again")
+    clock = clocks[args.sample - 1]
+    symbols = _symbols(of.mappings, sample.pid, _files(one, root, run))
     with stopped(one, run / "there", of.command) as there:
         say(f"sample {args.sample} of {len(of.samples)}: {sample}")
         if args.back:
@@ -133,7 +139,12 @@ def _go(args: argparse.Namespace, root: Path, of: Recorded, run: Path) -> int:
         else:
             raise Died(f"sample {args.sample}: it is at {there.stub.rip():#x}, not at {sample.address:#x} as recorded")
         say(f"{what}; the machine's clock, an instruction a ns, is at {there.clock()}")
-        return _debug(there, _symbols(of.mappings, sample.pid, _files(one, root, run)), args.ex, run)
+        executed = there.executed()
+        if not args.reverse:
+            return _debug(there, symbols, args.ex, run)
+    say("recording the run, and replaying it ...")
+    with replayed(one, run / "replay", of.command, executed - args.reverse, clocks[-1] + MORE) as there:
+        return _debug(there, symbols, args.ex, run, f"monitor replay_break {executed}", "continue")
 
 
 def main(args: argparse.Namespace) -> int:

@@ -26,7 +26,7 @@ CASES = {
     ),
     "goto": (
         r"\n +\d+ \S+ \d+/\d+ instructions 0x\w+ hot_recurse", r"\nrip +0x", r" main \(", "RIP is that of the sample",
-        r"instructions:k 0xf{8}\w+ [a-z_]\w+\+0x",
+        r"instructions:k 0xf{8}\w+ [a-z_]\w+\+0x", r"\nBreakpoint 1, hot_sort \(.*\n(.*\n)*x = \d+\n",
     ),
     "pgo": ("taken-branches",),
     "rr": ("\nreplayed\nreplayed\n",),

@@ -20,6 +20,7 @@ from lab.tests.conftest import good, run
 from lab.tests.linux.tools import VLWP, WORKLOAD
 
 AT_ONCE = 4  # samples
+STEPS = 11  # back
 EVENTS = "--event=instructions:1009,branches:997"
 JIT = "local n = 0; for i = 1, 3e5 do n = n + i % 7 end; print(n)"
 # What lwprun profiles: code of two events, and code that is compiled at run time.
@@ -97,6 +98,37 @@ def test_goto_command(tmp_path: Path) -> None:
     assert f"$1 = {address}\n" in said, "it is not five instructions before"
 
 
+def rips_before(of: Recorded, number: int, place: Path) -> list[int]:
+    """Of the instructions before a sample, at which --back=STEPS to --back=1 stop."""
+    clock = of.clocks(place / "again")[number - 1] - 1
+    found = []
+    with stopped(of.one, place / "there", of.command) as there:
+        for back in range(STEPS, 0, -1):
+            there.run_to(clock - back)
+            found.append(there.stub.rip())
+    return found
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ("user", pytest.param("kernel", marks=pytest.mark.soak)))
+def test_goto_reverse(name: str, tmp_path: Path) -> None:
+    """gdb goes back to the last pass of a breakpoint, forward again, and back by steps: to the instructions where
+    --back stops. It does not go back before the first that --reverse allows."""
+    user = name == "user"
+    of = by_lwprun(PROFILED["user"], tmp_path) if user else by_perf(SAMPLED["kernel"], tmp_path)
+    number = len(of.samples) // 2
+    *rips, there = rips_before(of, number, tmp_path)
+    last = max(at for at, rip in enumerate(rips) if rip == rips[STEPS // 2])
+    moves = [f"break *{rips[last]:#x}", "reverse-continue", "reverse-stepi", "delete", f"stepi {STEPS - last}"]
+    moves += ["reverse-stepi"] * STEPS
+    asked = [word for move in moves for word in ("--ex", move, "--ex", "p/x $rip")]
+    program = [f"--lwprun={EVENTS}", "--", *PROFILED["user"]] if user else ["--", *of.command]
+    said = good([VLWP, "goto", "--back=1", f"--reverse={STEPS - 1}", *asked, of.profile, f"{number}", *program])
+    seen = [int(line.split()[2], 16) for line in said.splitlines() if line.startswith("$")]
+    assert seen[:5] == [there, rips[last], rips[last - 1], rips[last - 1], there]
+    assert seen[5:] == [*reversed(rips), rips[0]]
+
+
 def test_goto_refused(tmp_path: Path) -> None:
     """One line says what is wrong: no profile, no such sample, another program."""
     (tmp_path / "none").write_text("text", encoding="ascii")
@@ -107,6 +139,7 @@ def test_goto_refused(tmp_path: Path) -> None:
         ([tmp_path / "gone", "1", *program], "No such file"),
         ([of.profile, f"{len(of.samples) + 1}", *program], f"has {len(of.samples)} samples"),
         ([of.profile, "1", *program[:-1], "301"], "another profile is made here"), ([of.profile, "1"], "go where?"),
+        (["--reverse=0", of.profile, "1", *program], "'0' is not a number of instructions from 1 to 100000"),
         (["--back=1000000000", of.profile, "1", *program], "the machine's clock begins at"),
     ]
     for words, text in cases:
