@@ -41,6 +41,14 @@ def test_perf_windows(sample: Sample) -> None:
     assert sorted(line.split()[0] for line in stacks) == ["100", "300"], "two stacks of 3 taken branches"
 
 
+def test_perf_complete(sample: Sample) -> None:
+    """perf script has the branch stacks of a complete trace."""
+    data, out = sample.data("--complete"), sample.place / "perf.data"
+    sample.good("export", "--format=perf", "-o", out, data)
+    stacks = good(["perf", "script", "-F", "brstack", "-i", out]).splitlines()
+    assert [line.count("0x") for line in stacks if "0x" in line] == [6, 6], "two stacks of 3 taken branches"
+
+
 def test_perf_jitted(sample: Sample) -> None:
     """perf finds the names of compiled code in ELF images beside the file, wherever that is read."""
     data, folder = sample.data("--jit"), sample.place / "folder"

@@ -486,6 +486,8 @@ static struct file_attr attr_of(const struct writer *w, size_t k, uint64_t ids)
 	struct file_attr out = { .ids = { ids + k * sizeof(uint64_t), sizeof(uint64_t) } };
 
 	if (has_branch_stacks(w) && w->events[k] == w->branches) {
+		/* Of a stack: perf takes branches of period 1 for those of BTS, and reads no stacks. */
+		attr.sample_period *= LBR_DEPTH - 1;
 		attr.sample_type &= ~(uint64_t)PERF_SAMPLE_CALLCHAIN;
 		attr.sample_type |= PERF_SAMPLE_BRANCH_STACK;
 		attr.branch_sample_type = PERF_SAMPLE_BRANCH_ANY | PERF_SAMPLE_BRANCH_USER;
