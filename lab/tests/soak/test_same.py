@@ -14,6 +14,7 @@ import pytest
 from lab.guest import frozen
 from lab.guest.count1 import Count1
 from lab.guest.vm import HOST_ROOT
+from lab.testing import arm64
 from lab.tests.conftest import good
 from lab.tests.linux.tools import VLWP
 from lab.tests.plugin import Tell
@@ -150,3 +151,20 @@ def test_same_on(host: str, tmp_path: Path, kept: Kept) -> None:  # noqa: F811
     here, there = hashes(each), hashes([VLWP, "shell", "--memory=6144", HOSTS[host], "--", *each])
     assert here.keys() == set(SMALL)
     kept.add(f"on {host}", " ".join(name for name in SMALL if here[name] != there.get(name)))
+
+
+def test_same_on_arm64(tmp_path: Path, kept: Kept) -> None:  # noqa: F811
+    """The ten count with QEMU as a program for arm64 as with that for this machine, and leave the same output."""
+    if kept.stands("on arm64"):
+        return
+    emulator, wrong = arm64.emulator(tmp_path), []
+    for name in SMALL:
+        words, place = ["bash", "-c", f"cd /tmp; {ALL[name][1]}"], tmp_path / name
+        (place / "note").mkdir(parents=True)
+        one = Count1()
+        one.program = frozen.program(one, HOST_ROOT, place / "note", words, words)
+        here = counted(one, place / "here", words)
+        assert here["status"] == "0"
+        if counted(replace(one, emulator=emulator), place / "there", words) != here:
+            wrong.append(name)
+    kept.add("on arm64", " ".join(wrong))
