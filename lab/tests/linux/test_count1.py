@@ -125,7 +125,9 @@ def test_count1_links(points: Points) -> None:
     judge(ended.out, ended.status, points)
 
 
-README_SAYS = re.compile(r"([0-9]{6}) (?:instructions )?of\s+Debian [0-9]+'s.*?\((.*?): files ([0-9a-f]{12})\)", re.DOTALL)
+README_SAYS = re.compile(
+    r"([0-9]{6}) (?:instructions )?of\s+Debian [0-9]+'s.*?\((.*?): files ([0-9a-f]{12})\)", re.DOTALL
+)
 
 
 @pytest.mark.xdist_group("count1")
@@ -136,7 +138,8 @@ def test_count1_readme() -> None:
     numbers = {files: (number, versions) for number, versions, files in README_SAYS.findall(text)}
     assert command and len(numbers) == 2
     said = run([VLWP, *command[1].split()]).said
-    found, files = re.search(r"^all +([0-9]+) ", said, re.MULTILINE), re.search(r"files ([0-9a-f]{12})$", said, re.MULTILINE)
+    found = re.search(r"^all +([0-9]+) ", said, re.MULTILINE)
+    files = re.search(r"files ([0-9a-f]{12})$", said, re.MULTILINE)
     assert found and files
     if files[1] not in numbers:
         pytest.skip(f"needs one of these: {'; '.join(versions for _, versions in numbers.values())}")
