@@ -13,6 +13,7 @@ from pathlib import Path
 
 from lab.common import archive, proc
 from lab.common.places import LAB, LOG, TOP
+from lab.common.rows import late
 from lab.common.say import Skip
 from lab.common.steps import build_lock, fresh, stamp, step
 from lab.guest.vm import HOST_ROOT
@@ -48,6 +49,7 @@ class Suite:
     name: str
     tests: str  # prints the names of the tests that use counters
     run: str
+    like: str = ""  # another row, of which this one has all that it does not have itself, and the folder
     debian: str = "trixie"
     source: str = ""  # PACKAGE/SUITE, whose tarball is unpacked in the folder
     needs: str = ""  # PACKAGE/SUITE with the packages to build it
@@ -56,6 +58,7 @@ class Suite:
     setup: str = ":"  # in the guest, before the tests
     limit: int = 60  # seconds for a test
     model: str = ""  # of Intel, where the suite knows no other
+    late: str = ""  # the processor whose counters interrupt as late, for lab.common.rows; else they are in time
     skips: str = "(?!)"  # in what a test says: it has skipped itself
     fails: str = "(?!)"  # it has failed, whatever its status
     known: dict[str, str] = field(default_factory=dict)  # tests that fail, and the cause, which is not the counters
@@ -63,7 +66,7 @@ class Suite:
     @property
     def folder(self) -> str:
         """Where it is in its root, if it is more than its packages."""
-        return f"/srv/{self.name}" if self.source or self.build != ":" else "/tmp"
+        return f"/srv/{self.like or self.name}" if self.source or self.build != ":" else "/tmp"
 
 
 @dataclass
@@ -80,7 +83,8 @@ class Verdicts:
 
 def table() -> dict[str, Suite]:
     """All suites by name."""
-    return {name: Suite(name, **row) for name, row in tomllib.loads(TABLE.read_text(encoding="utf-8")).items()}
+    rows = tomllib.loads(TABLE.read_text(encoding="utf-8"))
+    return {name: Suite(name, **(rows.get(row.get("like", ""), {}) | row)) for name, row in rows.items()}
 
 
 def _build_script(suite: Suite) -> str:
@@ -105,7 +109,7 @@ def built(suite: Suite) -> Path:
     """The root that has the suite in its folder."""
     fresh_root.require(suite.name)
     root = fresh_root.kept_root(f"suites-{suite.debian}", suite.debian, PACKAGES)
-    script, name = _build_script(suite), f"{root.name}-{suite.name}"
+    script, name = _build_script(suite), f"{root.name}-{suite.like or suite.name}"
     key = hashlib.sha256(script.encode()).hexdigest()
     with build_lock(root.name):
         if not (fresh(name, key) and (root / suite.folder.lstrip("/")).is_dir()):
@@ -138,7 +142,8 @@ def run(suite: Suite, root: Path, tests: Sequence[str], stock: bool) -> Verdicts
     if stock:
         machine = [f"--model={suite.model or 'EPYC-v1'}", "--smp=1"]
     else:
-        machine = ["--pmu", PREDICTOR, *([f"--model={suite.model}"] if suite.model else [])]
+        row = [f"--pmu-row={late(suite.late)}"] if suite.late else []
+        machine = ["--pmu", PREDICTOR, *row, *([f"--model={suite.model}"] if suite.model else [])]
     words = ["sh", "-c", GUEST, "sh", suite.folder, suite.setup, suite.run, str(suite.limit), *tests]
     files = [f"--root={root}"] if root != HOST_ROOT else []
     command = [str(TOP / "vlwp"), "shell", *machine, *files, f"--memory={MEMORY}", "--", *words]

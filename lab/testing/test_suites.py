@@ -49,3 +49,10 @@ def test_words_of_the_suite_alone_decide() -> None:
 def test_table() -> None:
     """Each row names where the suite comes from."""
     assert all(one.source or one.packages for one in table().values())
+
+
+def test_row_like_another() -> None:
+    """A row like another one has what that has, and its folder."""
+    rows = table()
+    assert replace(rows["rr-zen2"], name="rr", like="", late="") == rows["rr"]
+    assert rows["rr-zen2"].folder == rows["rr"].folder and rows["rr-zen2"].late == "zen2"
