@@ -137,7 +137,7 @@ def test_count1_readme() -> None:
     command = re.search(r"^    \./vlwp (count -- factor .*)$", text, re.MULTILINE)
     numbers = {files: (number, versions) for number, versions, files in README_SAYS.findall(text)}
     assert command and len(numbers) == 2
-    said = run([VLWP, *command[1].split()]).said
+    said = run([VLWP, *command[1].split()], cwd="/").said
     found = re.search(r"^all +([0-9]+) ", said, re.MULTILINE)
     files = re.search(r"files ([0-9a-f]{12})$", said, re.MULTILINE)
     assert found and files
