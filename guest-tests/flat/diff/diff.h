@@ -84,6 +84,11 @@ struct diff_program {
 
 /* Make program number n of this seed, spin and interval into p->code, which has p->room bytes. */
 void diff_generate(struct diff_program *p, u32 seed, u32 n);
+
+/* One line for a program that has ended: hashes of ring, block and memory, and of its stops. */
+void diff_dump(const struct lwp *l, u32 n, u64 log, u32 stops);
+/* The records in the ring, of which there are none yet at its end, in the order of their slots. */
+void diff_print_records(const struct lwp *l, const struct block *b);
 #endif
 
 #endif

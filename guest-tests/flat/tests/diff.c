@@ -27,7 +27,6 @@
 #define DR7_EXECUTE_0 0x1ul
 #define DR7_WRITE_1 (0x4ul | 0x1ul << 20 | 0x3ul << 22)
 #define OTHER_FS 0x7000
-#define COUNTER_SIGN (1u << 25)
 
 extern const u8 diff_handler[], diff_handler_end[];
 
@@ -263,35 +262,9 @@ static void show_memory(const char *name, const u8 *from, u32 size)
 	print("\n");
 }
 
-/* Those in the ring, of which there are none yet at its end, in the order of their slots. */
-static void print_records(void)
-{
-	u32 slots = program.block.size / RECORD_SIZE;
-
-	for (u32 i = 0; i < slots; i++) {
-		const u8 *rec = l.ring + (program.block.base - RING_VA) + i * RECORD_SIZE;
-
-		if (rec[0] != RING_FILL)
-			print("# record %lx %lx %lx\n", lwp_get64(rec), lwp_get64(rec + 8),
-			      lwp_get64(rec + 16));
-	}
-}
-
-/* Events of instructions and branches that are due and have no record. */
-static u32 events_due(void)
-{
-	u32 n = 0;
-
-	for (u32 id = EV_IRE; id <= EV_BRE; id++)
-		n += (cb_counter(&l, id) & COUNTER_SIGN) != 0;
-	return n;
-}
-
 /* Run program n; true: it came to its end. */
 static bool run(u32 seed, u32 n)
 {
-	u64 ring, block, memory;
-
 	prepare(seed, n);
 	do {
 		l.u.enter_by_sysret &= l.u.r.vector == VEC_SYSCALL;
@@ -301,15 +274,10 @@ static bool run(u32 seed, u32 n)
 	write_dr(0, 0, 0);
 	clear_ts();
 	all_pages_come();
-	ring = hash(HASH_START, l.ring, RING_PAGES * PAGE_SIZE);
-	block = hash(HASH_START, l.cb, PAGE_SIZE);
-	memory = hash(hash(HASH_START, l.data, DATA_PAGES * PAGE_SIZE), l.stack,
-		      STACK_PAGES * PAGE_SIZE);
 	diff_rows[DIFF_ROW_MISSED] += cb_missed(&l) != 0;
-	print("# dump program %u: ring %016lx block %016lx memory %016lx stops %016lx %u head %lx missed %lx due %u\n",
-	      n, ring, block, memory, log_hash, stops, cb_head(&l), cb_missed(&l), events_due());
+	diff_dump(&l, n, log_hash, stops);
 	if (show_records)
-		print_records();
+		diff_print_records(&l, &program.block);
 	if (show) {
 		show_memory("block", l.cb, 192);
 		show_memory("ring", l.ring + (program.block.base - RING_VA), program.block.size);
