@@ -75,7 +75,7 @@ SOAKS = (
     _soak("stepped", "count counts what ptrace steps: 20 programs, 62 kinds of code", "linux", "test_stepped", ALL, 62),
     Command("results", "programs compute the same under lwprun, 1,000 times", "lab.soaks.results"),
     _soak("judged", "profiles of perl, sqlite3, xz, python3, gcc beside callgrind", "linux", marked=ALL),
-    _soak("diff", "random programs leave the same records in TCG and KVM",
+    _soak("diff", "random programs leave the same records in TCG, KVM and a process",
           "kvm", "test_diff and not late and not skid", ALL, 40),
     _soak("places", "the flat tests with their memory in devices and other odd places", "flat", "test_place"),
     _soak("skid", "the same, and the flat suite, with counters that interrupt late",

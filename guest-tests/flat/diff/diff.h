@@ -13,6 +13,10 @@
 #define DIFF_WATCH 0xc0
 #define DIFF_IRQ 0x41
 
+/* Of a block; for assembly. */
+#define DIFF_CB_HEAD 16
+#define DIFF_CB_TAIL 64
+
 /* System calls, in eax with SYSCALL or INT3. */
 #define DIFF_SYS_NOTHING 0x5100
 #define DIFF_SYS_DRAIN 0x5101 /* the ring's tail moves to its head */
@@ -30,6 +34,7 @@ struct snip {
 	const char *name;
 	const u8 *start, *end;
 	u32 bits; /* 32 or 64 */
+	u32 process; /* a process can run it */
 	u32 count; /* how often it has been used */
 };
 
@@ -73,6 +78,7 @@ struct diff_program {
 	u32 spin; /* greatest number of turns of the loops between the pieces, 0: no loops */
 	u32 interval; /* added to the intervals of instructions and branches */
 	bool counters; /* every fourth program counts what a performance counter can count */
+	bool process; /* of pieces that a process can run; it switches LWP off before its end */
 	struct block block;
 	u8 *code;
 	u32 length, room;

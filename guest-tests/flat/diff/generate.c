@@ -11,6 +11,8 @@
 #define PIECE_MAX 160
 #define CODE32_BASE 0x1000
 
+_Static_assert(DIFF_CB_HEAD == LWP_CB_HEAD && DIFF_CB_TAIL == LWP_CB_TAIL, "snips.S");
+
 u32 diff_rows[DIFF_ROWS];
 #define ROW_NAME(id, name) name,
 const char *const diff_row_names[DIFF_ROWS] = { DIFF_ROW_TABLE(ROW_NAME) };
@@ -119,8 +121,13 @@ static void code32(struct diff_program *p, struct diff_random *r, struct snip *s
 	EMIT(p, USER_CS64, 0);
 }
 
-static void piece(struct diff_program *p, struct diff_random *r, struct snip *s)
+/* Piece number n, or the next one that can run where the program does. */
+static void piece(struct diff_program *p, struct diff_random *r, u32 n)
 {
+	struct snip *s = &diff_snips[n];
+
+	while (p->process && !s->process)
+		s = s + 1 < diff_snips_end ? s + 1 : diff_snips;
 	s->count++;
 	if (s->bits == 32)
 		code32(p, r, s);
@@ -141,7 +148,7 @@ static void pieces(struct diff_program *p, struct diff_random *r, u32 n)
 			conditional_jump(p, r);
 			break;
 		default:
-			piece(p, r, &diff_snips[diff_below(r, snips)]);
+			piece(p, r, diff_below(r, snips));
 		}
 	}
 }
@@ -238,14 +245,14 @@ void diff_generate(struct diff_program *p, u32 seed, u32 n)
 	make_block(p, &r, p->counters && n % 4 == 0);
 	p->length = 0;
 	p->break_at = DIFF_NO_BREAK;
-	p->irqs = diff_below(&r, 2);
-	p->watch = diff_below(&r, 2);
+	p->irqs = diff_below(&r, 2) || p->process;
+	p->watch = diff_below(&r, 2) && !p->process;
 	EMIT(p, 0x8f, 0xe9, 0xf8, 0x12, 0xc0); /* llwpcb rax */
 	/* Two kinds have their turn, so that all of them come soon. */
-	piece(p, &r, &diff_snips[2 * n % kinds]);
-	piece(p, &r, &diff_snips[(2 * n + 1) % kinds]);
+	piece(p, &r, 2 * n % kinds);
+	piece(p, &r, (2 * n + 1) % kinds);
 	for (u32 i = 0; i < items && p->length + 8 * PIECE_MAX < p->room; i++) {
-		if (i == items / 2 && diff_below(&r, 2)) {
+		if (i == items / 2 && diff_below(&r, 2) && !p->process) {
 			p->break_at = p->length;
 			diff_rows[DIFF_ROW_BREAKPOINT]++;
 		}
@@ -257,5 +264,7 @@ void diff_generate(struct diff_program *p, u32 seed, u32 n)
 			spin(p, &r);
 	}
 	EMIT(p, 0x8f, 0xe9, 0xf8, 0x12, 0xcb); /* slwpcb rbx */
+	if (p->process)
+		EMIT(p, 0x31, 0xc0, 0x8f, 0xe9, 0xf8, 0x12, 0xc0); /* xor eax, eax; llwpcb rax */
 	EMIT(p, 0xcd, VEC_EXIT_GATE);
 }

@@ -3,13 +3,14 @@
  * What random programs are made of: position-independent pieces of code for CPL 3, each a row of the
  * histogram. In: rdi = data, rsp = stack, r13 = the local APIC's page; kept: these, r14 and rbp, which count
  * loops. rbx is where the kernel continues when a fault ends a piece. What differs from one processor to
- * another (CPUID, the clock) is wiped.
+ * another (CPUID, the clock) is wiped. In a process the kernel does nothing for a piece: no fault, no system call of
+ * diff.h but one that is not there, no 32-bit code.
  */
 #include "layout.h"
 #include "diff.h"
 
 	/* A piece ends at the label 902, where the next one begins. */
-.macro snip name, bits=64
+.macro snip name, bits=64, process=1
 902:
 	.section .rodata
 	.code\bits
@@ -17,7 +18,7 @@
 900:
 	.pushsection .data.diff_snips, "aw"
 	.quad 901f, 900b, 902f
-	.long \bits, 0
+	.long \bits, \process, 0, 0
 	.popsection
 	.pushsection .rodata.str
 901:	.asciz "\name"
@@ -56,7 +57,7 @@ snip "popf"
 	popfq
 	setc 0x50(%rdi)
 	seto 0x51(%rdi)
-snip "guest's TF"
+snip "guest's TF", process=0
 	pushfq
 	orq $0x100, (%rsp)
 	popfq
@@ -114,14 +115,14 @@ snip "rep stos that faults"
 	mov $0x20, %ecx
 	rep stosb
 	mov %rdx, %rdi
-snip "rep outs"
+snip "rep outs", process=0
 	mov $0x80, %edx
 	lea 0x100(%rdi), %rsi
 	mov $4, %ecx
 	rep outsb
-snip "out"
+snip "out", process=0
 	out %al, $0x80
-snip "in"
+snip "in", process=0
 	in $0x80, %al
 	xor %eax, %eax
 snip "cpuid"
@@ -138,73 +139,80 @@ snip "rdtsc"
 	xor %edx, %edx
 snip "pause"
 	pause
-snip "mmio"
+snip "mmio", process=0
 	mov 0x30(%r13), %eax
 	xor %eax, %eax
-snip "interrupt"
+snip "interrupt", process=0
 	movl $(0x44000 | DIFF_IRQ), 0x300(%r13)
 	nop
 	inc %edx
-snip "interrupt in a shadow"
+snip "interrupt in a shadow", process=0
 	movl $0, 0x310(%r13)
 	mov %ss, %eax
 	movl $(0x44000 | DIFF_IRQ), 0x300(%r13)
 	mov %eax, %ss
 	inc %edx
-snip "nmi"
+snip "nmi", process=0
 	movl $0, 0x310(%r13)
 	movl $0x4400, 0x300(%r13)
 	/* An emulator looks for it at a jump; it must not wait for the kernel's SYSCALL entry, on this stack. */
 	jmp 1f
 1:	nop
 	inc %edx
-snip "int3"
+snip "int3", process=0
 	int3
-snip "int n"
+snip "int n", process=0
 	.byte 0xcd, 3
-snip "int n that faults"
+snip "int n that faults", process=0
 	resume_behind 1f
 	int $0x31
 1:
-snip "icebp"
+snip "icebp", process=0
 	.byte 0xf1
 snip "syscall"
 	system_call DIFF_SYS_NOTHING
-snip "sysenter"
+	/* QEMU's emulator of programs keeps rcx; Linux says in rax that there is none. */
+	xor %eax, %eax
+	xor %ecx, %ecx
+snip "sysenter", process=0
 	resume_behind 1f
 	sysenter
 1:
-snip "ring moves on"
+snip "ring moves on", process=0
 	system_call DIFF_SYS_DRAIN
-snip "ring or block unmapped"
+snip "tail follows"
+	slwpcb %rax
+	mov DIFF_CB_HEAD(%rax), %edx
+	mov %edx, DIFF_CB_TAIL(%rax)
+snip "ring or block unmapped", process=0
 	system_call DIFF_SYS_UNMAP
-snip "thread switch"
+snip "thread switch", process=0
 	system_call DIFF_SYS_THREAD
-snip "process switch"
+snip "process switch", process=0
 	system_call DIFF_SYS_PROCESS
-snip "signal"
+snip "signal", process=0
 	resume_behind 1f
 	system_call DIFF_SYS_SIGNAL
 1:
-snip "#DE"
+snip "#DE", process=0
 	resume_behind 1f
 	xor %ecx, %ecx
 	div %ecx
 1:
-snip "#UD"
+snip "#UD", process=0
 	resume_behind 1f
 	ud2
 1:
-snip "#GP"
+snip "#GP", process=0
 	resume_behind 1f
 	hlt
 1:
-snip "#PF, load"
+snip "#PF, load", process=0
 	resume_behind 1f
 	lea DIFF_ABSENT_VA, %rdx
 	mov (%rdx), %eax
 1:
-snip "#PF, call"
+snip "#PF, call", process=0
 	resume_behind 1f
 	lea DIFF_ABSENT_VA, %rdx
 	call *%rdx
@@ -213,19 +221,19 @@ snip "#PF, call"
 snip "#PF, data page comes"
 	mov 0x1008(%rdi), %eax
 	add %eax, 0x1010(%rdi)
-snip "#NP"
+snip "#NP", process=0
 	resume_behind 1f
 	mov $(USER_FREE_DS), %eax
 	mov %eax, %ds
 1:
-snip "#SS"
+snip "#SS", process=0
 	resume_behind 1f
 	mov $(USER_FREE_DS), %eax
 	mov %eax, %ss
 1:
 snip "#NM"
 	fnop
-snip "#MF"
+snip "#MF", process=0
 	resume_behind 1f
 	fninit
 	movw $0x37b, 0x70(%rdi)
@@ -326,74 +334,74 @@ snip "llwpcb off and on"
 	mov %rdx, %rax
 	llwpcb %rax
 
-snip "32-bit code", 32
+snip "32-bit code", 32, 0
 	push %ecx
 	pop %edx
 	inc %edx
 	xchg %edx, 0x90(%edi)
-snip "32-bit pushf", 32
+snip "32-bit pushf", 32, 0
 	pushf
 	popl 0x98(%edi)
-snip "32-bit popf", 32
+snip "32-bit popf", 32, 0
 	pushf
 	xorl $0x41, (%esp)
 	popf
-snip "32-bit pop ss", 32
+snip "32-bit pop ss", 32, 0
 	push %ss
 	pop %ss
 	inc %ecx
-snip "32-bit call and ret", 32
+snip "32-bit call and ret", 32, 0
 	call 1f
 	jmp 2f
 1:	ret
 2:	nop
-snip "32-bit jcxz", 32
+snip "32-bit jcxz", 32, 0
 	xor %ecx, %ecx
 	jcxz 1f
 	nop
 1:	nop
-snip "32-bit rep movs", 32
+snip "32-bit rep movs", 32, 0
 	mov %edi, %edx
 	lea 0x100(%edi), %esi
 	lea 0x1a0(%edi), %edi
 	mov $3, %ecx
 	rep movsl
 	mov %edx, %edi
-snip "32-bit int3", 32
+snip "32-bit int3", 32, 0
 	xor %eax, %eax
 	int3
-snip "into", 32
+snip "into", 32, 0
 	mov $0x7fffffff, %eax
 	inc %eax
 	into
-snip "into, no overflow", 32
+snip "into, no overflow", 32, 0
 	xor %eax, %eax
 	into
-snip "bound", 32
+snip "bound", 32, 0
 	resume_behind 1f, ebx
 	movl $1, 0xa0(%edi)
 	movl $5, 0xa4(%edi)
 	mov $9, %eax
 	bound %eax, 0xa0(%edi)
 1:
-snip "32-bit #UD", 32
+snip "32-bit #UD", 32, 0
 	resume_behind 1f, ebx
 	ud2
 1:
-snip "32-bit #PF", 32
+snip "32-bit #PF", 32, 0
 	resume_behind 1f, ebx
 	mov DIFF_ABSENT_VA, %eax
 1:
-snip "32-bit segment load", 32
+snip "32-bit segment load", 32, 0
 	push %ds
 	pop %es
 	push %es
 	pop %ds
-snip "32-bit lwpins", 32
+snip "32-bit lwpins", 32, 0
 	lwpins $0x99, %ecx, %edx
-snip "32-bit lwpval", 32
+snip "32-bit lwpval", 32, 0
 	lwpval $0x9a, %ecx, %edx
-snip "32-bit system call", 32
+snip "32-bit system call", 32, 0
 	mov $DIFF_SYS_UNMAP, %eax
 	int3
 902:

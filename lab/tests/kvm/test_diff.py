@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The differential test: the same random programs in TCG and, in the nested lab, in KVM. What LWP leaves in their
-memory must be the same to the byte; with counters that interrupt late but for records that KVM calls late."""
+"""The differential test: the same random programs in TCG and, in the nested lab, in KVM; in a process, programs that
+need no kernel. What LWP leaves in their memory must be the same to the byte; with counters that interrupt late but for
+records that KVM calls late."""
 
 import difflib
 import re
@@ -8,8 +9,10 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from lab.common.places import LAB
+from lab.building import qemu
+from lab.common.places import LAB, LINUX_PROGRAMS, qemu_user
 from lab.common.rows import known, perf, skid
+from lab.guest import process
 from lab.nested.l1 import L1
 from lab.testing.suite import flatrun
 from lab.tests.conftest import good
@@ -21,6 +24,7 @@ TRACE = LAB / "nested/trace-l1.sh"
 MACHINE = L1(smp=2, limit=1500)
 COUNT = 25  # programs
 RECORD = re.compile(r"dump program (\d+): (ring [0-9a-f]* block [0-9a-f]*) .* (head .*)")
+MEMORY = re.compile(r"dump program (\d+: ring [0-9a-f]* block [0-9a-f]* memory [0-9a-f]*)")
 HISTOGRAM = re.compile(r"^ *# *(\d+ .*)", re.MULTILINE)
 
 
@@ -102,6 +106,17 @@ def test_diff(programs: Programs, in_l1: InL1, tell: Tell) -> None:
     differ = list(difflib.unified_diff(tcg, kvm, "TCG", "KVM", n=0, lineterm=""))[:20]
     again = f"program N alone: ./vlwp soak diff --replay={programs.seed},N"
     assert same == programs.count, "\n".join([*differ, again])
+
+
+def test_diff_process(programs: Programs, tell: Tell) -> None:
+    """25 random programs that need no kernel leave the same ring, block and memory in a process and in TCG."""
+    qemu.ensure_user()
+    tcg = MEMORY.findall(good(replace(programs, words=("process=1",)).command("tcg", 900)))
+    numbers = (programs.seed, programs.first, programs.count)
+    mine = MEMORY.findall(good([qemu_user(), "-cpu", process.CPU, LINUX_PROGRAMS / "diff_process", *map(str, numbers)]))
+    differ = list(difflib.unified_diff(tcg, mine, "TCG", "process", n=0, lineterm=""))[:20]
+    tell(f"{len(set(tcg) & set(mine))} of {programs.count} programs are the same in a process; seed {programs.seed}")
+    assert len(tcg) == programs.count and not differ, "\n".join(differ)
 
 
 def _late(skid: Skid, programs: Programs, in_l1: InL1, tell: Tell) -> None:
