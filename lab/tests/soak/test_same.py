@@ -4,6 +4,7 @@ callers, from another translator's blocks. The list stood here before the first 
 
 import hashlib
 import os
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -11,10 +12,11 @@ from typing import Any
 
 import pytest
 
+from lab.common.say import Skip
 from lab.guest import frozen
 from lab.guest.count1 import Count1
 from lab.guest.vm import HOST_ROOT
-from lab.testing import arm64
+from lab.testing import arm64, suites
 from lab.tests.conftest import good
 from lab.tests.linux.tools import VLWP
 from lab.tests.plugin import Tell
@@ -98,17 +100,11 @@ def counted(one: Count1, place: Path, words: list[str], **caller: Any) -> dict[s
     return {"counts": (place / "share/counts").read_text(encoding="utf-8"), "output": output, "status": str(status)}
 
 
-@pytest.mark.parametrize("name", ALL)
-def test_same(name: str, tmp_path: Path, kept: Kept, tell: Tell) -> None:  # noqa: F811
-    """Each thread's counts, the output and the status of five runs are those of a reference."""
-    if kept.stands(name):
-        return
-    if not shutil.which(ALL[name][0]):
-        pytest.skip(f"{ALL[name][0]} is not installed")
-    words = ["bash", "-c", f"cd /tmp; {ALL[name][1]}"]
+def five_runs(root: Path, words: list[str], tmp_path: Path) -> tuple[dict[str, str], set[str]]:
+    """A reference, and what of it is not the same in each of five runs."""
     (tmp_path / "note").mkdir()
     one = Count1()
-    one.program = frozen.program(one, HOST_ROOT, tmp_path / "note", words, words)
+    one.program = frozen.program(one, root, tmp_path / "note", words, words)
     reference = counted(one, tmp_path / "reference", words)
     wrong = set()
     for number in range(RUNS):
@@ -121,9 +117,48 @@ def test_same(name: str, tmp_path: Path, kept: Kept, tell: Tell) -> None:  # noq
             other = replace(one, translator=",tb-size=8" if number == RUNS - 1 else "")
             got = counted(other, tmp_path / str(number), words, **caller)
         wrong |= {key for key, text in reference.items() if got[key] != text}
+    return reference, wrong
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_same(name: str, tmp_path: Path, kept: Kept, tell: Tell) -> None:  # noqa: F811
+    """Each thread's counts, the output and the status of five runs are those of a reference."""
+    if kept.stands(name):
+        return
+    if not shutil.which(ALL[name][0]):
+        pytest.skip(f"{ALL[name][0]} is not installed")
+    reference, wrong = five_runs(HOST_ROOT, ["bash", "-c", f"cd /tmp; {ALL[name][1]}"], tmp_path)
     total = reference["counts"].splitlines()[0]
     kept.add(name, " ".join(sorted(wrong)))
     tell(f"{name}: status {reference['status']}, {reference['counts'].count('thread ')} threads, {total}")
+
+
+# Users of perf_event_open: the suite that builds each, what it runs, and what it prints of what it has counted.
+COUNTERS = {
+    "google-benchmark": ("google-benchmark", "out/test/perf_counters_test --benchmark_min_time=0.01s "
+                         "--benchmark_perf_counters=CYCLES,INSTRUCTIONS", r'"INSTRUCTIONS": [1-9]'),
+    "papi": ("papi", "echo 1 >/proc/sys/kernel/perf_event_paranoid; "
+             "src/utils/papi_command_line PAPI_TOT_INS PAPI_BR_INS", r"PAPI_BR_INS : *\t[1-9]"),
+    "py-perf": ("perf", "cd tools/perf; PYTHONPATH=python python3 python/counting.py -e instructions:u", r"val: [1-9]"),
+}
+
+
+@pytest.mark.parametrize("name", COUNTERS)
+def test_same_counters(name: str, tmp_path: Path, kept: Kept, tell: Tell) -> None:  # noqa: F811
+    """Programs that count themselves, as they are: their output and counts are the same in each run."""
+    if kept.stands(f"{name} counts itself"):
+        return
+    suite, command, prints = COUNTERS[name]
+    row = suites.table()[suite]
+    try:
+        root = suites.built(row)
+    except Skip as err:
+        pytest.skip(str(err))
+    reference, wrong = five_runs(root, ["sh", "-c", f"cd {row.folder}; {command}"], tmp_path)
+    said = (tmp_path / "reference/out").read_text(encoding="utf-8", errors="replace")
+    wrong |= set() if re.search(prints, said) else {f"no {prints}"}
+    kept.add(f"{name} counts itself", " ".join(sorted(wrong)))
+    tell(f"{name}: status {reference['status']}, {reference['counts'].splitlines()[0]}")
 
 
 SMALL = ("trap", "awk", "bc", "factor", "cpio", "m4", "xmllint", "perl-forks", "shuf", "sort")
