@@ -23,6 +23,8 @@ from lab.nested import machine
 from lab.start.run import recording
 
 TAKES_PROGRAM = "program"
+TIMER = re.compile(r"divide by (\d+)\).*current_count = (\d+)")  # of the local APIC
+HANDLED = 1000  # instructions from a timer's interrupt on
 CODE = re.compile(r"^ +LOAD +0x(\w+) 0x(\w+) 0x\w+ 0x(\w+) 0x\w+ R.E ", re.MULTILINE)  # of readelf
 PAGE = 4096
 MORE = 1000  # instructions after the last sample, which a recorded run has, too
@@ -101,6 +103,24 @@ def _debug(there: Stopped, symbols: Sequence[str], commands: Sequence[str], run:
         signal.signal(signal.SIGINT, old)
 
 
+def until_timer(there: Stopped) -> int:
+    """Of the clock, until the interrupt of the local APIC's timer; 0: it is off."""
+    said = TIMER.search(there.monitor.do("human-monitor-command", **{"command-line": "info lapic"}))
+    assert said
+    return int(said[1]) * int(said[2])
+
+
+def _behind_timers(there: Stopped, clock: int, executed: int) -> None:
+    """Go on to where no such interrupt comes before the sample: a step back from behind one does not end in QEMU."""
+    while 0 < (left := until_timer(there)) <= clock - there.clock():
+        behind = there.executed() + left + HANDLED
+        if behind >= executed:
+            raise Died("Linux' timer interrupts right before this sample, where gdb cannot step back: use --back")
+        there.monitor.do("replay-break", icount=behind)
+        there.stub.ask("c")
+    say(f"gdb steps back by up to {executed - there.executed()} instructions")
+
+
 def _kernel(run: Path) -> Path:
     """The names of the kernel's functions on count-1."""
     names = run / "kallsyms"
@@ -139,11 +159,12 @@ def _go(args: argparse.Namespace, root: Path, of: Recorded, run: Path) -> int:
         else:
             raise Died(f"sample {args.sample}: it is at {there.stub.rip():#x}, not at {sample.address:#x} as recorded")
         say(f"{what}; the machine's clock, an instruction a ns, is at {there.clock()}")
-        executed = there.executed()
+        clock, executed = there.clock(), there.executed()
         if not args.reverse:
             return _debug(there, symbols, args.ex, run)
     say("recording the run, and replaying it ...")
     with replayed(one, run / "replay", of.command, executed - args.reverse, clocks[-1] + MORE) as there:
+        _behind_timers(there, clock, executed)
         return _debug(there, symbols, args.ex, run, f"monitor replay_break {executed}", "continue")
 
 

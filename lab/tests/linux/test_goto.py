@@ -2,6 +2,7 @@
 """./vlwp goto: count-1 comes again to the instruction of a sample."""
 
 import random
+import re
 import shutil
 from pathlib import Path
 
@@ -14,13 +15,15 @@ from lab.guest.count1 import Count1
 from lab.guest.sampled import Recorded, matched
 from lab.guest.stopped import stopped
 from lab.nested.machine import Machine
-from lab.start.goto import recorded
+from lab.start.goto import recorded, until_timer
 from lab.start.run import recording
 from lab.tests.conftest import good, run
 from lab.tests.linux.tools import VLWP, WORKLOAD
 
 AT_ONCE = 4  # samples
 STEPS = 11  # back
+AWAY = 9000  # instructions from a tick
+LIMIT = 100  # seconds; a step back may not end
 EVENTS = "--event=instructions:1009,branches:997"
 JIT = "local n = 0; for i = 1, 3e5 do n = n + i % 7 end; print(n)"
 # What lwprun profiles: code of two events, and code that is compiled at run time.
@@ -127,6 +130,30 @@ def test_goto_reverse(name: str, tmp_path: Path) -> None:
     seen = [int(line.split()[2], 16) for line in said.splitlines() if line.startswith("$")]
     assert seen[:5] == [there, rips[last], rips[last - 1], rips[last - 1], there]
     assert seen[5:] == [*reversed(rips), rips[0]]
+
+
+@pytest.mark.long
+def test_goto_reverse_behind_a_tick(tmp_path: Path) -> None:
+    """Where Linux' tick came on the way gdb steps back, too, and it is said how far; right behind it a line says
+    that it cannot."""
+    program = (str(WORKLOAD), "1", "4000")
+    of = by_lwprun(program, tmp_path)
+    clocks = of.clocks(tmp_path / "clocks")
+    with stopped(of.one, tmp_path / "begin", of.command) as there:
+        there.run_to(clocks[0])
+        tick = there.clock() + until_timer(there)
+    number = next(number for number, clock in enumerate(clocks, 1) if clock > tick + AWAY)
+    away = clocks[number - 1] - tick
+    rips = rips_before(of, number, tmp_path)
+    moves = [word for _ in range(2) for word in ("--ex", "reverse-stepi", "--ex", "p/x $rip")]
+    sample: list[proc.Word] = [of.profile, f"{number}", f"--lwprun={EVENTS}", "--", *program]
+    ended = run([VLWP, "goto", f"--reverse={10 * AWAY}", *moves, *sample], LIMIT)
+    seen = [int(line.split()[2], 16) for line in ended.out.splitlines() if line.startswith("$")]
+    assert seen == rips[:-3:-1]
+    far = re.search(r"gdb steps back by up to (\d+) instructions", ended.err)
+    assert far and 0 < int(far[1]) < away
+    ended = run([VLWP, "goto", f"--back={away - 100}", f"--reverse={AWAY}", *sample], LIMIT)
+    assert ended.status == 1 and "timer interrupts right before this sample" in ended.err.splitlines()[-1]
 
 
 def test_goto_refused(tmp_path: Path) -> None:
