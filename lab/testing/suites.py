@@ -28,6 +28,8 @@ SAID = 4000  # bytes of the end of what a test says
 VERDICT = re.compile(r"^@@ (\S+) (\d+)\n", re.MULTILINE)
 SKIPPED = 77  # the status of a test that skips itself
 ENDS = {124: "it does not end in time", 137: "it does not end in time"}  # statuses of timeout(1)
+ENOUGH = 0.8  # of the tests that use counters run
+FIGURES = re.compile(r": version \S+, (\d+) passed, (\d+) failed, (\d+) skipped;")
 CAUSE = 100  # columns of the last that a test has said
 # What a guest does: $1 folder, $2 set-up, $3 a test, $4 its seconds, then the names of tests. rr compares numbers of
 # inodes, which a tmpfs keeps.
@@ -168,3 +170,10 @@ def verdicts(suite: Suite, tests: Sequence[str], output: str) -> Verdicts:
         else:
             found.passed.append(name)
     return found
+
+
+def enough(figures: Sequence[str]) -> bool:
+    """So many ran of all parts of a suite, or not all parts are done."""
+    counts = [list(map(int, found.groups())) for line in figures if (found := FIGURES.search(line))]
+    skipped, tests = sum(part[2] for part in counts), sum(map(sum, counts))
+    return len(counts) < len(figures) or skipped <= (1 - ENOUGH) * tests

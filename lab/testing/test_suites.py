@@ -3,7 +3,9 @@
 
 from dataclasses import replace
 
-from lab.testing.suites import Suite, table, verdicts
+import pytest
+
+from lab.testing.suites import Suite, enough, table, verdicts
 
 SUITE = Suite("one", tests="", run="", skips="SKIPPED", fails="FAILED")
 OUTPUT = """@@ good 0
@@ -56,3 +58,11 @@ def test_row_like_another() -> None:
     rows = table()
     assert replace(rows["rr-zen2"], name="rr", like="", late="") == rows["rr"]
     assert rows["rr-zen2"].folder == rows["rr"].folder and rows["rr-zen2"].late == "zen2"
+
+
+@pytest.mark.parametrize("parts, ran", [((4, 0, 1), True), ((4, 0, 2), False), ((0, 1, 0), True)])
+def test_enough_ran(parts: tuple[int, int, int], ran: bool) -> None:
+    """At least 80% of all parts together; of parts that are not done nothing is known."""
+    line = "papi 1/2: version 7.2.0, {} passed, {} failed, {} skipped; on stock QEMU 1 passed, 0 failed, 9 skipped"
+    assert enough([line.format(*parts)]) == ran and enough([line.format(*parts), ""])
+    assert enough([line.format(8, 1, 0), line.format(*parts)])

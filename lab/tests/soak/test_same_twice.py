@@ -90,9 +90,13 @@ class Kept:
         self.results = results.Results(path, results.code_of(folders, also), True) if path else None
         self.points = points
 
+    def line(self, what: str) -> str:
+        """What is kept of it with this code; empty: nothing."""
+        return self.results.lines.get(self._key(what), "") if self.results else ""
+
     def stands(self, what: str) -> str:
         """The line that says that it has been right with this code; empty: none does."""
-        line = self.results.lines.get(self._key(what), "") if self.results else ""
+        line = self.line(what)
         right = line.split()[2:3] == ["right"]
         self.points(int(right), 0, 0)
         return line if right else ""

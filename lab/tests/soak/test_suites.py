@@ -12,7 +12,6 @@ from lab.tests.soak.test_same_twice import Kept
 
 pytestmark = pytest.mark.soak
 SUITES = suites.table()
-ENOUGH = 0.8  # of the tests that use counters run
 
 
 @pytest.mark.parametrize("name", SUITES)
@@ -36,6 +35,8 @@ def test_suite(name: str, pytestconfig: pytest.Config, points: Points, tell: Tel
     figures = f"version {suites.version(suite, root)}, {ours}; on stock QEMU {stock}"
     tell(f"{what}: {figures}")
     wrong = [test for test in ours.failed if test not in suite.known]
-    few = len(ours.skipped) > (1 - ENOUGH) * len(tests)
-    kept.add(what, " ".join([*(["too many are skipped"] if few else []), *wrong]), figures)
-    assert not wrong and not few, f"{what}: {figures}: {' '.join(wrong)}"
+    others = [kept.line(f"{name} {number}/{parts}") for number in range(1, parts + 1) if number != part]
+    if not suites.enough([f": {figures}", *others]):
+        wrong.append("too many are skipped")
+    kept.add(what, " ".join(wrong), figures)
+    assert not wrong, f"{what}: {figures}: {' '.join(wrong)}"
