@@ -28,7 +28,7 @@ SAID = 4000  # bytes of the end of what a test says
 VERDICT = re.compile(r"^@@ (\S+) (\d+)\n", re.MULTILINE)
 SKIPPED = 77  # the status of a test that skips itself
 ENDS = {124: "it does not end in time", 137: "it does not end in time"}  # statuses of timeout(1)
-ENOUGH = 0.8  # of the tests that use counters run
+ENOUGH = 80  # percent of the tests that use counters run
 FIGURES = re.compile(r": version \S+, (\d+) passed, (\d+) failed, (\d+) skipped;")
 CAUSE = 100  # columns of the last that a test has said
 # What a guest does: $1 folder, $2 set-up, $3 a test, $4 its seconds, then the names of tests. rr compares numbers of
@@ -175,5 +175,5 @@ def verdicts(suite: Suite, tests: Sequence[str], output: str) -> Verdicts:
 def enough(figures: Sequence[str]) -> bool:
     """So many ran of all parts of a suite, or not all parts are done."""
     counts = [list(map(int, found.groups())) for line in figures if (found := FIGURES.search(line))]
-    skipped, tests = sum(part[2] for part in counts), sum(map(sum, counts))
-    return len(counts) < len(figures) or skipped <= (1 - ENOUGH) * tests
+    skipped, tests = sum(part[2] for part in counts), sum(sum(part) for part in counts)
+    return len(counts) < len(figures) or 100 * skipped <= (100 - ENOUGH) * tests
