@@ -17,8 +17,8 @@ from lab.tests.plugin import Tell
 
 KINDS, STEPPED = (LINUX_PROGRAMS / name for name in ("kinds", "stepped"))
 SIZES = (4, 9)
-# Each is one process, and small: a step takes as long as thousands of instructions. None is a shell, which writes down its
-# parent's number: 19 instructions for each digit.
+# Each is one process, and small: a step takes as long as thousands of instructions. None is a shell, which writes down
+# its parent's number: 19 instructions for each digit.
 PROGRAMS = (
     "true", "echo one two", "cat /etc/fstab", "wc /etc/passwd", "head -n3 /etc/passwd", "sort /etc/group",
     "cut -d: -f1 /etc/group", "tr a-z A-Z", "md5sum /etc/passwd", "sha256sum /etc/group", "uniq /etc/group",
