@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from lab.common import bases
-from lab.common.places import BUILD
+from lab.common.places import BUILD, qemu
 from lab.common.say import Skip
 from lab.guest import frozen
 from lab.guest.count1 import Count1
@@ -191,25 +191,31 @@ def test_same_on(host: str, tmp_path: Path, kept: Kept) -> None:  # noqa: F811
 
 
 def newer(_: Path) -> Path:
-    """QEMU 11.1; it takes up the snapshot of 10.0."""
+    """QEMU 11.1."""
     good([VLWP, "build", "qemu", "--base=qemu-11.1"])
     return BUILD / bases.of_qemu("qemu", "11.1") / "qemu-system-x86_64"
 
 
 EMULATORS = {"arm64": arm64.emulator, "QEMU 11.1": newer}
+OWN = ("QEMU 11.1",)  # whose snapshot both take up: 10.0.13's has virtio queues of 1,024 entries, which 11.1.1 refuses
 
 
 @pytest.mark.parametrize("name", SMALL)
 @pytest.mark.parametrize("emulator", EMULATORS)
-def test_same_with(emulator: str, name: str, tmp_path: Path, kept: Kept) -> None:  # noqa: F811
+def test_same_with(
+    emulator: str, name: str, tmp_path: Path, kept: Kept, monkeypatch: pytest.MonkeyPatch  # noqa: F811
+) -> None:
     """They count with QEMU as a program for arm64, and with another version of it, and leave the same output."""
     if kept.stands(f"{name} on {emulator}"):
         return
     words = ["bash", "-c", f"cd /tmp; {ALL[name][1]}"]
     (tmp_path / "note").mkdir()
+    ours, theirs = qemu(), EMULATORS[emulator](tmp_path)
+    if emulator in OWN:
+        monkeypatch.setenv("VLWP_QEMU", str(theirs))
     one = Count1()
     one.program = frozen.program(one, HOST_ROOT, tmp_path / "note", words, words)
-    here = counted(one, tmp_path / "here", words)
+    here = counted(replace(one, emulator=ours), tmp_path / "here", words)
     assert here["status"] == "0"
-    there = counted(replace(one, emulator=EMULATORS[emulator](tmp_path)), tmp_path / "there", words)
+    there = counted(replace(one, emulator=theirs), tmp_path / "there", words)
     kept.add(f"{name} on {emulator}", " ".join(key for key, text in here.items() if there[key] != text))
