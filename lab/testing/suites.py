@@ -2,6 +2,7 @@
 """Other people's suites that use performance counters (suites.toml): a Debian root in which each is built from the
 archive's source, and what its tests do in a guest."""
 
+import contextlib
 import hashlib
 import re
 import shutil
@@ -27,7 +28,9 @@ MEMORY = 4096  # MiB; half of it is for what tests write
 SAID = 4000  # bytes of the end of what a test says
 VERDICT = re.compile(r"^@@ (\S+) (\d+)\n", re.MULTILINE)
 SKIPPED = 77  # the status of a test that skips itself
-ENDS = {124: "it does not end in time", 137: "it does not end in time"}  # statuses of timeout(1)
+STOPPED = 255  # of a test that no guest has survived
+ENDS = {124: "it does not end in time", 137: "it does not end in time", STOPPED: "the guest stops"}  # of timeout(1)
+PATIENCE = 60  # seconds beyond those of a test in which a guest says nothing
 ENOUGH = 80  # percent of the tests that use counters run
 FIGURES = re.compile(r": version \S+, (\d+) passed, (\d+) failed, (\d+) skipped;")
 CAUSE = 100  # columns of the last that a test has said
@@ -146,22 +149,44 @@ def run(suite: Suite, root: Path, tests: Sequence[str], stock: bool) -> Verdicts
     else:
         row = [f"--pmu-row={late(suite.late)}"] if suite.late else []
         machine = ["--pmu", PREDICTOR, *row, *([f"--model={suite.model}"] if suite.model else [])]
-    words = ["sh", "-c", GUEST, "sh", suite.folder, suite.setup, suite.run, str(suite.limit), *tests]
+    words = ["sh", "-c", GUEST, "sh", suite.folder, suite.setup, suite.run, str(suite.limit)]
     files = [f"--root={root}"] if root != HOST_ROOT else []
     command = [str(TOP / "vlwp"), "shell", *machine, *files, f"--memory={MEMORY}", "--", *words]
     env = {"VLWP_QEMU": str(emulator)} if stock else None
     log = LOG / f"suites-{suite.name}{'-stock' * stock}"
+    said, left = "", list(tests)
+    while left:
+        text = _guest([*command, *left], env, log, suite.limit + PATIENCE)
+        ended = len(VERDICT.findall(text))
+        said += text
+        if ended < len(left):
+            said += f"\n@@ {left[ended]} {STOPPED}\n"
+        left = left[ended + 1:]
+    log.write_text(said, encoding="utf-8")
+    return verdicts(suite, tests, said)
+
+
+def _guest(command: Sequence[str], env: dict[str, str] | None, log: Path, patience: int) -> str:
+    """What a guest says until it ends, or is ended, because for some time it has said nothing."""
     with log.open("wb") as out:
-        proc.call(command, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
-    return verdicts(suite, tests, log.read_text(encoding="utf-8", errors="replace"))
+        child = proc.start(command, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
+        try:
+            size = -1
+            while child.poll() is None and size != log.stat().st_size:
+                size = log.stat().st_size
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    child.wait(patience)
+        finally:
+            proc.end(child)
+    return log.read_text(encoding="utf-8", errors="replace").replace("\r\n", "\n")
 
 
 def verdicts(suite: Suite, tests: Sequence[str], output: str) -> Verdicts:
     """Of what the guest has printed."""
-    found, parts = Verdicts(), VERDICT.split(output.replace("\r\n", "\n"))[1:]
+    found, parts = Verdicts(), VERDICT.split(output)[1:]
     ended = {name: (int(status), text) for name, status, text in zip(parts[::3], parts[1::3], parts[2::3])}
     for name in tests:
-        status, text = ended.get(name, (1, "the guest ends before it"))
+        status, text = ended[name]
         cause = ENDS.get(status) or (text.strip().splitlines() or [f"status {status}"])[-1][:CAUSE]
         if re.search(suite.skips, text) or status == SKIPPED:
             found.skipped[name] = cause
