@@ -6,14 +6,14 @@ import hashlib
 import os
 import re
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from lab.common import bases
-from lab.common.places import BUILD, qemu
+from lab.common.places import qemu
 from lab.common.say import Skip
 from lab.guest import frozen
 from lab.guest.count1 import Count1
@@ -22,6 +22,7 @@ from lab.testing import arm64, suites
 from lab.tests.conftest import good
 from lab.tests.linux.tools import VLWP
 from lab.tests.plugin import Tell
+from lab.tests.soak.test_bases import emulator as of_base
 from lab.tests.soak.test_same_twice import NOBODY, PROGRAMS, RUNS, Kept, kept, loaded  # noqa: F401
 
 pytestmark = pytest.mark.soak
@@ -190,13 +191,7 @@ def test_same_on(host: str, tmp_path: Path, kept: Kept) -> None:  # noqa: F811
     kept.add(f"on {host}", " ".join(name for name in SMALL if here[name] != there.get(name)))
 
 
-def newer(_: Path) -> Path:
-    """QEMU 11.1."""
-    good([VLWP, "build", "qemu", "--base=qemu-11.1"])
-    return BUILD / bases.of_qemu("qemu", "11.1") / "qemu-system-x86_64"
-
-
-EMULATORS = {"arm64": arm64.emulator, "QEMU 11.1": newer}
+EMULATORS: dict[str, Callable[[Path], Path]] = {"arm64": arm64.emulator, "QEMU 11.1": lambda _: of_base("11.1")}
 OWN = ("QEMU 11.1",)  # whose snapshot both take up: 10.0.13's has virtio queues of 1,024 entries, which 11.1.1 refuses
 
 
