@@ -44,8 +44,8 @@ USER_CODE("rep_code: llwpcb %rax\n"
 	  "ss_4: mov 16(%rax), %ecx\n"
 	  "user_exit\n"
 	  "step_code: llwpcb %rax\n"
-	  "step_1: nop\n"
-	  "step_2: mov $1, %ecx\n"
+	  "step_1: mov %ecx, (%rdi)\n"
+	  "step_2: mov %ecx, (%rdi)\n"
 	  "step_3: nop\n"
 	  "user_exit\n"
 	  ".code32\n"
@@ -113,10 +113,33 @@ static void test_step(struct lwp *l)
 	EXPECT_IRE(l, "each counts once", step_1, step_2, step_3);
 }
 
+/* The step of an instruction that writes what is watched is one #DB, with both conditions. */
+static void test_watched_step(struct lwp *l)
+{
+	u64 found[4] = {};
+	u32 steps = 0;
+
+	take_dr6();
+	lwp_prepare(l, every_insn(), step_code);
+	l->u.r.rflags |= RFLAGS_TF;
+	asm volatile("mov %0, %%dr0; mov %1, %%dr7" : : "r"(DATA_VA), "r"(DR7_WRITE_0));
+	for (user_run(&l->u); l->u.r.vector == VEC_DB; user_run(&l->u))
+		found[steps++ % 4] = take_dr6();
+	asm volatile("mov %0, %%dr7" : : "r"(DR7_NONE));
+	rule("43724-701 43724-410", CHOICE);
+	report(user_exited(&l->u), "watched steps end at the gate");
+	report_eq(steps, 4, "a watched step is one #DB");
+	report_eq(found[1], DR6_NONE | DR6_BS | 1, "DR6 of the step that writes");
+	report_eq(found[2], DR6_NONE | DR6_BS | 1, "DR6 of the next step that writes");
+	report_eq(found[3], DR6_NONE | DR6_BS, "DR6 of the step after it");
+	EXPECT_IRE(l, "each counts once", step_1, step_2, step_3);
+}
+
 LWP_TEST(ire_special)
 {
 	test_rep(l);
 	test_emulated(l);
 	test_shadow(l);
 	test_step(l);
+	test_watched_step(l);
 }
