@@ -62,6 +62,7 @@ class Suite:
     build: str = ":"
     setup: str = ":"  # in the guest, before the tests
     limit: int = 60  # seconds for a test
+    stock: int = 0  # on stock QEMU, if not the same
     model: str = ""  # of Intel, where the suite knows no other
     late: str = ""  # the processor whose counters interrupt as late, for lab.common.rows; else they are in time
     skips: str = "(?!)"  # in what a test says: it has skipped itself
@@ -149,14 +150,15 @@ def run(suite: Suite, root: Path, tests: Sequence[str], stock: bool) -> Verdicts
     else:
         row = [f"--pmu-row={late(suite.late)}"] if suite.late else []
         machine = ["--pmu", PREDICTOR, *row, *([f"--model={suite.model}"] if suite.model else [])]
-    words = ["sh", "-c", GUEST, "sh", suite.folder, suite.setup, suite.run, str(suite.limit)]
+    limit = stock and suite.stock or suite.limit
+    words = ["sh", "-c", GUEST, "sh", suite.folder, suite.setup, suite.run, str(limit)]
     files = [f"--root={root}"] if root != HOST_ROOT else []
     command = [str(TOP / "vlwp"), "shell", *machine, *files, f"--memory={MEMORY}", "--", *words]
     env = {"VLWP_QEMU": str(emulator)} if stock else None
     log = LOG / f"suites-{suite.name}{'-stock' * stock}"
     said, left = "", list(tests)
     while left:
-        text = _guest([*command, *left], env, log, suite.limit + PATIENCE)
+        text = _guest([*command, *left], env, log, limit + PATIENCE)
         ended = len(VERDICT.findall(text))
         said += text
         if ended < len(left):
