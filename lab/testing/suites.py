@@ -199,6 +199,13 @@ def verdicts(suite: Suite, tests: Sequence[str], output: str) -> Verdicts:
     return found
 
 
+def explained(suite: Suite, line: str) -> str:
+    """The figures of a kept line, if by now each failure in it has a known cause; else empty."""
+    _, _, told = line.partition(": ")
+    figures, _, failed = told.partition(": ")
+    return figures if failed and set(failed.split()) <= set(suite.known) else ""
+
+
 def enough(figures: Sequence[str]) -> bool:
     """So many ran of all parts of a suite, or not all parts are done."""
     counts = [list(map(int, found.groups())) for line in figures if (found := FIGURES.search(line))]

@@ -50,6 +50,15 @@ def test_verdicts() -> None:
     assert str(found) == "1 passed, 3 failed, 2 skipped"
 
 
+def test_explained() -> None:
+    """A kept line is right as soon as each of its failures has a cause; one that skips too much is not."""
+    suite, figures = replace(SUITE, known={"a": "so", "x/b": "so"}), "version 1, 2 passed, 2 failed, 0 skipped"
+    line = f"a50b8e64944b 1 wrong one 1/2: {figures}"
+    assert suites.explained(suite, f"{line}: a x/b") == figures
+    for kept in ("", line, f"{line}: a c", f"{line}: too many are skipped", f"{line}: too many are skipped a"):
+        assert not suites.explained(suite, kept)
+
+
 def test_guest_stops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A test in which the guest hangs or ends has failed; those after it run in another guest."""
     for name, value in (("TOP", tmp_path), ("LOG", tmp_path), ("PATIENCE", 3)):

@@ -22,6 +22,9 @@ def test_suite(name: str, pytestconfig: pytest.Config, points: Points, tell: Tel
     what = f"{name} {part}/{parts}"
     if kept.stands(what):
         return
+    if figures := suites.explained(suite, kept.line(what)):
+        kept.add(what, "", figures)
+        return
     try:
         root = suites.built(suite)
         tests = suites.names(suite, root)[part - 1::parts]
