@@ -35,6 +35,7 @@
 #define DR7_CODE_0 0x402ul /* DR0 on, code */
 #define DR7_IO_0 0x20402ul /* DR0 on, one byte, I/O */
 #define DR7_WRITE_0 0xd0402ul /* DR0 on, four bytes, writes */
+#define DR7_WRITE_BYTE_0 0x10402ul /* DR0 on, one byte, writes */
 
 #define VEC_DB 1
 #define VEC_NMI 2

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Instructions that are easily counted wrong: REP strings (once, when rIP leaves them), what a hypervisor emulates
- * (once), the shadow of MOV SS and POP SS (counts, nothing is stored in it), the guest's own single steps (2007-714).
+ * (once), the shadow of MOV SS and POP SS (counts, nothing is stored in it), the guest's own single steps (2007-714) and
+ * data breakpoints.
  */
 #include "lwp_fixture.h"
 #include "test.h"
@@ -12,6 +13,7 @@ extern char rep_fault[], rep_fault_1[], rep_fault_2[], rep_fault_3[], rep_fault_
 extern char emu_code[], emu_1[], emu_2[], emu_3[], emu_4[];
 extern char ss_code[], ss_1[], ss_2[], ss_4[], ss_pop[], ss_pop_1[];
 extern char step_code[], step_1[], step_2[], step_3[];
+extern char watch_code[], watch_1[], watch_rep[], watch_2[];
 
 USER_CODE("rep_code: llwpcb %rax\n"
 	  "rep_1: lea 64(%rdi), %rsi\n"
@@ -47,6 +49,11 @@ USER_CODE("rep_code: llwpcb %rax\n"
 	  "step_1: mov %ecx, (%rdi)\n"
 	  "step_2: mov %ecx, (%rdi)\n"
 	  "step_3: nop\n"
+	  "user_exit\n"
+	  "watch_code: llwpcb %rax\n"
+	  "watch_1: mov $8, %ecx\n"
+	  "watch_rep: rep stosb\n"
+	  "watch_2: nop\n"
 	  "user_exit\n"
 	  ".code32\n"
 	  "ss_pop: push %ss\n"
@@ -98,41 +105,79 @@ static void test_shadow(struct lwp *l)
 	report_eq(l->u.r.rcx, RECORD_SIZE, "it is stored after it");
 }
 
-/* #DB after an instruction comes before the store; the instruction has retired and counts. */
-static void test_step(struct lwp *l)
+/* Run the program at code in single steps. Result: their number; in dr6 what the first four found there. */
+static u32 step_all(struct lwp *l, char *code, u64 dr6[4])
 {
 	u32 steps = 0;
 
-	lwp_prepare(l, every_insn(), step_code);
+	take_dr6();
+	lwp_prepare(l, every_insn(), code);
 	l->u.r.rflags |= RFLAGS_TF;
-	for (user_run(&l->u); l->u.r.vector == VEC_DB; user_run(&l->u))
-		steps++;
+	for (user_run(&l->u); l->u.r.vector == VEC_DB; user_run(&l->u), steps++)
+		dr6[steps % 4] = take_dr6();
+	return steps;
+}
+
+static void watch(u64 address, u64 dr7)
+{
+	asm volatile("mov %0, %%dr0; mov %1, %%dr7" : : "r"(address), "r"(dr7));
+}
+
+/* #DB after an instruction comes before the store; the instruction has retired and counts. */
+static void test_step(struct lwp *l)
+{
+	u64 dr6[4];
+	u32 steps = step_all(l, step_code, dr6);
+
 	rule("43724-701 43724-410", CHOICE);
 	report(user_exited(&l->u), "single steps end at the gate");
 	report_eq(steps, 4, "the guest's single steps: LLWPCB and three instructions");
 	EXPECT_IRE(l, "each counts once", step_1, step_2, step_3);
+	steps = step_all(l, watch_code, dr6);
+	report_eq(steps, 11, "eight of them are iterations of a REP string");
+	EXPECT_IRE(l, "which counts once", watch_1, watch_rep, watch_2);
 }
 
 /* The step of an instruction that writes what is watched is one #DB, with both conditions. */
 static void test_watched_step(struct lwp *l)
 {
-	u64 found[4] = {};
-	u32 steps = 0;
+	u64 dr6[4] = {};
+	u32 steps;
 
-	take_dr6();
-	lwp_prepare(l, every_insn(), step_code);
-	l->u.r.rflags |= RFLAGS_TF;
-	asm volatile("mov %0, %%dr0; mov %1, %%dr7" : : "r"(DATA_VA), "r"(DR7_WRITE_0));
-	for (user_run(&l->u); l->u.r.vector == VEC_DB; user_run(&l->u))
-		found[steps++ % 4] = take_dr6();
-	asm volatile("mov %0, %%dr7" : : "r"(DR7_NONE));
+	watch(DATA_VA, DR7_WRITE_0);
+	steps = step_all(l, step_code, dr6);
+	watch(0, DR7_NONE);
 	rule("43724-701 43724-410", CHOICE);
 	report(user_exited(&l->u), "watched steps end at the gate");
 	report_eq(steps, 4, "a watched step is one #DB");
-	report_eq(found[1], DR6_NONE | DR6_BS | 1, "DR6 of the step that writes");
-	report_eq(found[2], DR6_NONE | DR6_BS | 1, "DR6 of the next step that writes");
-	report_eq(found[3], DR6_NONE | DR6_BS, "DR6 of the step after it");
+	report_eq(dr6[1], DR6_NONE | DR6_BS | 1, "DR6 of the step that writes");
+	report_eq(dr6[2], DR6_NONE | DR6_BS | 1, "DR6 of the next step that writes");
+	report_eq(dr6[3], DR6_NONE | DR6_BS, "DR6 of the step after it");
 	EXPECT_IRE(l, "each counts once", step_1, step_2, step_3);
+}
+
+/*
+ * A REP string traps behind the iteration that writes the watched byte, not when it is done. Behind the last one QEMU
+ * with icount still has the string's address.
+ */
+static void test_watched_rep(struct lwp *l)
+{
+	rule("43724-714 43724-410", CHOICE);
+	for (u32 byte = 0; byte < 8; byte++) {
+		take_dr6();
+		lwp_prepare(l, every_insn(), watch_code);
+		watch(DATA_VA + byte, DR7_WRITE_BYTE_0);
+		user_run(&l->u);
+		watch(0, DR7_NONE);
+		report_push("byte %u", byte);
+		report(l->u.r.vector == VEC_DB && (byte == 7 || l->u.r.rip == (u64)watch_rep),
+		       "it traps between its iterations");
+		report_eq(l->u.r.rcx, 7 - byte, "iterations to come");
+		report_eq(take_dr6(), DR6_NONE | 1, "DR6");
+		lwp_resume(l);
+		EXPECT_IRE(l, "it counts once", watch_1, watch_rep, watch_2);
+		report_pop();
+	}
 }
 
 LWP_TEST(ire_special)
@@ -142,4 +187,5 @@ LWP_TEST(ire_special)
 	test_shadow(l);
 	test_step(l);
 	test_watched_step(l);
+	test_watched_rep(l);
 }
