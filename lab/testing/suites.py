@@ -150,7 +150,7 @@ def run(suite: Suite, root: Path, tests: Sequence[str], stock: bool) -> Verdicts
     else:
         row = [f"--pmu-row={late(suite.late)}"] if suite.late else []
         machine = ["--pmu", PREDICTOR, *row, *([f"--model={suite.model}"] if suite.model else [])]
-    limit = stock and suite.stock or suite.limit
+    limit = suite.stock if stock and suite.stock else suite.limit
     words = ["sh", "-c", GUEST, "sh", suite.folder, suite.setup, suite.run, str(limit)]
     files = [f"--root={root}"] if root != HOST_ROOT else []
     command = [str(TOP / "vlwp"), "shell", *machine, *files, f"--memory={MEMORY}", "--", *words]

@@ -170,8 +170,9 @@ static void test_watched_rep(struct lwp *l)
 		user_run(&l->u);
 		watch(0, DR7_NONE);
 		report_push("byte %u", byte);
-		report(l->u.r.vector == VEC_DB && (byte == 7 || l->u.r.rip == (u64)watch_rep),
-		       "it traps between its iterations");
+		report(l->u.r.vector == VEC_DB && (l->u.r.rip == (u64)watch_rep ||
+						   (byte == 7 && l->u.r.rip == (u64)watch_2)),
+		       "it traps behind the iteration");
 		report_eq(l->u.r.rcx, 7 - byte, "iterations to come");
 		report_eq(take_dr6(), DR6_NONE | 1, "DR6");
 		lwp_resume(l);

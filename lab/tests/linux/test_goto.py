@@ -66,7 +66,7 @@ def comes_to_samples(name: str, tmp_path: Path, seed: int, scale: int) -> None:
         for one in sorted({*chosen, *returned}):
             if one in returned:
                 there.run_to(clocks[one] - 2)
-                assert there.stub.rip() >> 63, f"{one + 1}: no return"
+                assert there.stub.rip() >> 63, f"{one + 1} is not behind the kernel"
             assert there.comes_to(clocks[one], of.samples[one].address), f"{one + 1}: {there.stub.rip():#x}"
             late.add(of.samples[one].time - there.clock())
     assert name not in PROFILED or len(late) == 1, late
