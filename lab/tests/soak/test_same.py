@@ -31,6 +31,8 @@ THREADS = "import concurrent.futures as c; p = c.{}(4); print(sum(p.map(pow, ran
 JAVA = "class M { public static void main(String[] a) throws Exception { long[] s = new long[1]; Thread[] t = new " \
     "Thread[4]; for (int i = 0; i < 4; i++) (t[i] = new Thread(() -> { for (int j = 0; j < 200000; j++) synchronized " \
     "(s) { s[0] += j; } })).start(); for (Thread u : t) u.join(); System.out.println(s[0]); } }"
+# javac looks at each file of its directory, and count keeps them all: /tmp may have gigabytes of others'.
+COMPILED = f"mkdir m; cd m; echo '{JAVA}' >M.java; java -XX:-UsePerfData"
 WORKER = 'const { Worker, isMainThread } = require("worker_threads"); if (isMainThread) for (let i = 0; i < 3; i++) ' \
     'new Worker(__filename); else { let s = 0; for (let i = 0; i < 3e6; i++) s += i; console.log(s); }'
 C = "#include <stdio.h>\\nint main(void) { long s = 0; for (long i = 0; i < 60000000; i++) s += i ^ (s >> 3); " \
@@ -43,8 +45,8 @@ MORE: dict[str, tuple[str, str]] = {
     # threads, and children at once
     "py-threads": ("python3", f"/usr/bin/python3 -S -c '{THREADS.format('ThreadPoolExecutor')}'"),
     "py-processes": ("python3", f"/usr/bin/python3 -S -c '{THREADS.format('ProcessPoolExecutor')}'"),
-    "java-threads": ("javac", f"echo '{JAVA}' >M.java; java -XX:-UsePerfData M.java"),
-    "java-int": ("javac", f"echo '{JAVA}' >M.java; java -XX:-UsePerfData -Xint M.java"),
+    "java-threads": ("javac", f"{COMPILED} M.java"),
+    "java-int": ("javac", f"{COMPILED} -Xint M.java"),
     "node-workers": ("node", f"echo '{WORKER}' >w.js; node w.js | sort"),
     "rust-threads": ("rustc", f"echo '{RUST}' >m.rs; rustc -O m.rs && ./m"),
     "xz-threads": ("xz", "xz -T2 --block-size=100KiB -c /bin/bash | sha256sum"),
