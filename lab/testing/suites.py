@@ -88,8 +88,11 @@ class Verdicts:
 
 
 def table() -> dict[str, Suite]:
-    """All suites by name."""
+    """All suites by name. If a row says how the names of twins end, what is known of a test is so of its twin."""
     rows = tomllib.loads(TABLE.read_text(encoding="utf-8"))
+    for row in rows.values():
+        if end := row.pop("twins", ""):
+            row["known"] |= {name + end: cause for name, cause in row["known"].items()}
     return {name: Suite(name, **(rows.get(row.get("like", ""), {}) | row)) for name, row in rows.items()}
 
 

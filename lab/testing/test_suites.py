@@ -88,6 +88,13 @@ def test_row_like_another() -> None:
     assert rows["rr-zen2"].folder == rows["rr"].folder and rows["rr-zen2"].late == "zen2"
 
 
+def test_twins() -> None:
+    """What is known of a test of rr is so of its twin without syscallbuf, and of that alone."""
+    known = table()["rr"].known
+    assert known["pack-no-syscallbuf"] == known["pack"] and "pack-no-syscallbuf-no-syscallbuf" not in known
+    assert "ctests/shlib-no-syscallbuf" not in table()["papi"].known
+
+
 @pytest.mark.parametrize("parts, ran", [((4, 0, 1), True), ((4, 0, 2), False), ((0, 1, 0), True)])
 def test_enough_ran(parts: tuple[int, int, int], ran: bool) -> None:
     """At least 80% of all parts together; of parts that are not done nothing is known."""
