@@ -6,6 +6,7 @@ import shutil
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from lab.common.places import LWPCTL
@@ -91,26 +92,36 @@ def _gcc_instrumented(program: Program, work: Path) -> None:
 # ---- clang ---------------------------------------------------------------------------------------
 
 
-def _clang_base(program: Program, work: Path) -> None:
-    _compile("clang", program, work / "base", "-fdebug-info-for-profiling")
+# The compilers with their llvm-profdata: Debian's default, and that of the other programs of LLVM here.
+CLANGS = {"clang": Path("llvm-profdata"), "clang-19": LLVM / "llvm-profdata"}
 
 
-def _clang_sampled(program: Program, work: Path, data: Path) -> None:
+def _clang_base(clang: str, program: Program, work: Path) -> None:
+    _compile(clang, program, work / "base", "-fdebug-info-for-profiling")
+
+
+def _clang_sampled(clang: str, program: Program, work: Path, data: Path) -> None:
     perf, profile = work / "clang.perf", work / "clang.prof"
     _export(data, "perf", perf)
     options = [f"--perfdata={perf}", f"--output={profile}", "--format=text"]
     good([LLVM / "llvm-profgen", f"--binary={work / 'base'}", *options])
     # What was sampled of a function is completed to a flow of counts.
     options = ["-fdebug-info-for-profiling", f"-fprofile-sample-use={profile}", "-mllvm", "-sample-profile-use-profi"]
-    _compile("clang", program, work / "sampled", *options)
+    _compile(clang, program, work / "sampled", *options)
 
 
-def _clang_instrumented(program: Program, work: Path) -> None:
+def _clang_instrumented(clang: str, program: Program, work: Path) -> None:
     raw, profile = work / "clang.raw", work / "clang.counted"
-    _compile("clang", program, work / "counting", "-fprofile-generate")
+    _compile(clang, program, work / "counting", "-fprofile-generate")
     _run(program, work / "counting", env={"LLVM_PROFILE_FILE": str(raw)})
-    good(["llvm-profdata", "merge", raw, "-o", profile])
-    _compile("clang", program, work / "instrumented", f"-fprofile-use={profile}")
+    good([CLANGS[clang], "merge", raw, "-o", profile])
+    _compile(clang, program, work / "instrumented", f"-fprofile-use={profile}")
+
+
+def _clang(clang: str) -> Optimiser:
+    base, sampled = partial(_clang_base, clang), partial(_clang_sampled, clang)
+    needs = (clang, CLANGS[clang], LLVM / "llvm-profgen")
+    return Optimiser(clang, needs, base, sampled, partial(_clang_instrumented, clang))
 
 
 # ---- BOLT ----------------------------------------------------------------------------------------
@@ -142,9 +153,7 @@ def _bolt_instrumented(program: Program, work: Path) -> None:
 
 OPTIMISERS = (
     Optimiser("gcc", ("gcc", "create_gcov"), _gcc_base, _gcc_sampled, _gcc_instrumented),
-    Optimiser(
-        "clang", ("clang", "llvm-profdata", LLVM / "llvm-profgen"), _clang_base, _clang_sampled, _clang_instrumented
-    ),
+    *map(_clang, CLANGS),
     Optimiser("bolt", (LLVM / "perf2bolt", LLVM / "llvm-bolt"), _bolt_base, _bolt_sampled, _bolt_instrumented),
 )
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Optimisers with a profile of a guest. gcc lays out a small program. Lua is rebuilt by gcc, clang and BOLT, sqlite3,
-zstd and perl by clang: instructions before and after, beside the same with an instrumented profile. A share is the part
-of the instrumented profile's gain."""
+"""Optimisers with a profile of a guest. gcc lays out a small program. Lua is rebuilt by gcc, two versions of
+clang and BOLT, sqlite3, zstd and perl by the two of clang: instructions before and after, beside the same with an
+instrumented profile. A share is the part of the instrumented profile's gain."""
 
 import inspect
 import re
@@ -55,13 +55,13 @@ SOURCES = {
                    ("-DPERL_CORE", "-DPERL_IS_MINIPERL", "-DNO_HASH_SEED", "-fwrapv", "-fno-strict-aliasing", "-lm",
                     "-lcrypt"), (f"{HERE}/pgo-train.pl",)),
 }
-BUILDS = [("lua", one) for one in pgo.OPTIMISERS] + [(name, pgo.OPTIMISERS[1]) for name in SOURCES if name != "lua"]
+BUILDS = [(name, one) for name in SOURCES for one in pgo.OPTIMISERS if name == "lua" or one.name in pgo.CLANGS]
 
 
 def need(optimiser: pgo.Optimiser) -> None:
     """Skip if this machine does not have its programs."""
     if gone := pgo.missing(optimiser):
-        pytest.skip(f"there is no {', '.join(gone)}: see autofdo, llvm-19, bolt-19")
+        pytest.skip(f"there is no {', '.join(gone)}: see autofdo, clang-19, llvm-19, bolt-19")
 
 
 @pytest.mark.soak
